@@ -94,8 +94,7 @@ func attemptsOf(id string, part view.AttemptRange, opt *ledgerOptions) *workflow
 
 // foundTable shows attempts of several workflows.
 func foundTable(scr *screen, found []view.FoundAttempt) error {
-	table := scr.table("ENDED", "ID", "STEP", "ATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
-	table.Right(3)
+	table := scr.table("ENDED", "ID", "STEP", "\tATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Spare("REASON", "NEXT AFTER", "TOOK")
 	for _, t := range found {
 		took, delay := "", ""
@@ -114,8 +113,7 @@ func foundTable(scr *screen, found []view.FoundAttempt) error {
 // attemptTable shows attempts of one workflow.
 func attemptTable(scr *screen, attempts []view.Attempt) error {
 	now := scr.env.Now()
-	table := scr.table("CALL", "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
-	table.Right(0, 2)
+	table := scr.table("\tCALL", "STEP", "\tATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Spare("REASON", "TOOK")
 	for i, t := range attempts {
 		if t.NotKept > 0 {

@@ -105,9 +105,8 @@ func pausedNow(scr *screen, ctx context.Context, e *perdure.Engine) error {
 
 // controlTable shows operations on calls and workflows.
 func controlTable(scr *screen, records []view.ControlRecord) error {
-	table := scr.table("TIME", "ID", "CALL", "NAME", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
+	table := scr.table("TIME", "ID", "\tCALL", "NAME", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
 	table.Spare("ID", "NOTE")
-	table.Right(2)
 	for _, r := range records {
 		table.Row(scr.ago(r.Time), r.WorkflowID, unlessZero(r.Call), r.Name, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
 	}
@@ -116,9 +115,8 @@ func controlTable(scr *screen, records []view.ControlRecord) error {
 
 // auditTable shows operations in the whole group.
 func auditTable(scr *screen, records []view.AuditRecord) error {
-	table := scr.table("TIME", "KIND", "NAME", "CALL", "STEP", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
+	table := scr.table("TIME", "KIND", "NAME", "\tCALL", "STEP", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
 	table.Spare("STEP", "CALL", "NOTE", "KIND")
-	table.Right(3)
 	for _, r := range records {
 		table.Row(scr.ago(r.Time), r.Kind, r.Name, unlessZero(r.Call), r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
 	}

@@ -94,8 +94,7 @@ func callsOf(db *source, part view.CallRange, moreThan int) *workflowList[view.C
 const noCalls = "No steps match"
 
 func callTable(scr *screen, calls []view.CallAttempts) error {
-	table := scr.table("ID", "CALL", "STEP", "ATTEMPTS", "NOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
-	table.Right(1, 3, 4)
+	table := scr.table("ID", "\tCALL", "STEP", "\tATTEMPTS", "\tNOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
 	table.Spare("REASON", "NOT KEPT", "LAST ENDED", "BACKED OFF", "RAN")
 	for _, c := range calls {
 		last := term.Either{}

@@ -41,9 +41,8 @@ func chain(scr *screen, d *view.Description) error {
 	if len(d.Chain) == 0 {
 		return nil
 	}
-	table := scr.titled("Runs"+earlier(d.Chain), "", "NO", "RUN", "STARTED AS", "ATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
+	table := scr.titled("Runs"+earlier(d.Chain), "", "\tNO", "RUN", "STARTED AS", "\tATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
 	table.Indent = "  "
-	table.Right(1, 4)
 	for _, run := range d.Chain {
 		here, began, ended, why := "", run.Created, "", run.Initiator
 		if run.RunID == d.RunID {

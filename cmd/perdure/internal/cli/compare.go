@@ -66,8 +66,7 @@ func compared(scr *screen, c *view.Comparison) error {
 	if len(c.Calls) == 0 {
 		return nil
 	}
-	table := scr.table("CALL", "STEP", c.A.WorkflowID, c.B.WorkflowID)
-	table.Right(0)
+	table := scr.table("\tCALL", "STEP", c.A.WorkflowID, c.B.WorkflowID)
 	for i := range c.Calls {
 		p := &c.Calls[i]
 		table.Row(fmt.Sprint(p.Call), wording.StepOf(p), wording.Went(p.A), wording.Went(p.B))

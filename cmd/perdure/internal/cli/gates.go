@@ -21,10 +21,7 @@ func gatesCommand(scr *screen, db *source) *cobra.Command {
 }
 
 func (db *source) gateTable(scr *screen, gates []view.Gate) error {
-	table := scr.table("GATE", "MODE", "HELD", "LIMIT", "IN BACKOFF", "WAITING", "OLDEST", "BREAKER", "BUDGET")
-	for column := 2; column <= 5; column++ {
-		table.Right(column)
-	}
+	table := scr.table("GATE", "MODE", "\tHELD", "\tLIMIT", "\tIN BACKOFF", "\tWAITING", "OLDEST", "BREAKER", "BUDGET")
 	now := scr.env.Now()
 	var notes []string
 	for _, g := range gates {

@@ -89,8 +89,7 @@ func historyOf(part view.HistoryRange) *workflowList[eventView] {
 
 func eventTable(scr *screen, events []eventView) error {
 	now := scr.env.Now()
-	table := scr.table("TURN", "TIME", "EVENT", "CALL", "NAME", "DETAIL")
-	table.Right(0, 3)
+	table := scr.table("\tTURN", "TIME", "EVENT", "\tCALL", "NAME", "DETAIL")
 	for _, ev := range events {
 		detail, err := wording.EventOf(&ev.Event)
 		if err != nil {

@@ -259,8 +259,7 @@ func gatePassed(w *view.GateWait, now time.Time) string {
 // waitingTable shows calls that wait for anything other than a time.
 func waitingTable(scr *screen, all []waitingRun) error {
 	now := scr.env.Now()
-	table := scr.table("ID", "CALL", "STEP", "STATE", "FAILED", "SINCE", "BY", "WHY", "LAST ERROR")
-	table.Right(1)
+	table := scr.table("ID", "\tCALL", "STEP", "STATE", "FAILED", "SINCE", "BY", "WHY", "LAST ERROR")
 	for _, r := range all {
 		for _, p := range r.Pending {
 			since, by, why := "", "", ""

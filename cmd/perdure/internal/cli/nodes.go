@@ -76,20 +76,14 @@ func consistent(now time.Time, nodes []view.Node) time.Time {
 }
 
 func writeNodeTable(scr *screen, db *source, nodes []view.Node, gone int, canary *view.Canary, now time.Time) error {
-	head := []string{"NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD"}
 	queues := slices.ContainsFunc(nodes, func(n view.Node) bool { return len(n.Queues) > 0 })
-	if queues {
-		head = append(head, "QUEUES", "ATTEMPTS")
-	}
-	table := scr.table(head...)
-	table.Right(3)
+	table := scr.table("NODE", "GROUP", "STATE", "\tPARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD", "QUEUES", "ATTEMPTS")
 	for _, n := range nodes {
-		row := []any{n.Name, n.Group, status(n.State), human.Count(n.Partitions),
-			human.Ago(n.Seen, now), lease(n, now), human.Time(n.Joined), n.Build}
+		attempts := ""
 		if queues {
-			row = append(row, queuesOf(n), human.Count(n.Attempts))
+			attempts = human.Count(n.Attempts)
 		}
-		table.Row(row...)
+		table.Row(n.Name, n.Group, status(n.State), human.Count(n.Partitions), human.Ago(n.Seen, now), lease(n, now), human.Time(n.Joined), n.Build, queuesOf(n), attempts)
 	}
 	if len(nodes) > 0 {
 		if err := table.Write(scr.out); err != nil {

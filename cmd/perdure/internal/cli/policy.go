@@ -214,9 +214,8 @@ func policyTables(scr *screen, e *retry.Explanation) error {
 
 // schedule shows when attempts start.
 func planTable(scr *screen, s *retry.Schedule) error {
-	table := scr.titled("If attempts fail immediately with "+s.Errors, "ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
+	table := scr.titled("If attempts fail immediately with "+s.Errors, "\tATTEMPT", "\tWAIT", "\tSTARTS AT", "\tEARLIEST", "\tLATEST", "")
 	table.Indent = "  "
-	table.Right(0, 1, 2, 3, 4)
 	for _, p := range wording.Planned(s) {
 		if p.Gap {
 			table.Row("...")

@@ -95,8 +95,7 @@ func policyTrial(scr *screen, db *source, t *view.PolicyTrial) error {
 // trialNumbers shows the sums side by side.
 func trialNumbers(scr *screen, t *view.PolicyTrial) error {
 	scr.printf("\n")
-	table := scr.table("", "RECORDED", "TRIAL", "WORST", "BEST")
-	table.Right(1, 2, 3, 4)
+	table := scr.table("", "\tRECORDED", "\tTRIAL", "\tWORST", "\tBEST")
 	for _, r := range wording.TrialRows(t) {
 		table.Row(r.Name, r.Recorded, r.Trial, r.Worst, r.Best)
 	}
@@ -113,8 +112,7 @@ func trialNumbers(scr *screen, t *view.PolicyTrial) error {
 // trialClasses shows how calls ended, on record and with the policy.
 func trialClasses(scr *screen, all []view.TrialClass) error {
 	scr.printf("\n")
-	table := scr.table("RECORDED", "TRIAL", "CALLS", "ASSUMED", "ATTEMPTS", "EXAMPLE", "CALL", "ATTEMPTS")
-	table.Right(2, 3, 6)
+	table := scr.table("RECORDED", "TRIAL", "\tCALLS", "\tASSUMED", "ATTEMPTS", "EXAMPLE", "\tCALL", "ATTEMPTS")
 	for i := range all {
 		c := &all[i]
 		table.Row(c.Recorded, term.Painted{Text: c.Trial, Colour: colours[wording.TrialTone(c)]}, human.Count(c.Calls), human.Count(c.Assumed),

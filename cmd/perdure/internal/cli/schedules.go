@@ -240,8 +240,7 @@ func (s *specText) String() string { return "" }
 func (s *specText) Type() string { return "object" }
 
 func scheduleTable(scr *screen, all []view.Schedule) error {
-	table := scr.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "OPEN", "LAST")
-	table.Right(4)
+	table := scr.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "\tOPEN", "LAST")
 	for i := range all {
 		s := &all[i]
 		table.Row(s.Name, wording.Times(s.Spec), s.Workflow, nextOf(scr, s), human.Count(len(s.Open)), lastOf(s))

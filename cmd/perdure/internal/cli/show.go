@@ -252,9 +252,8 @@ func event[E any](e *E) string {
 
 // pending shows the open calls.
 func pending(scr *screen, db *source, id string, calls []view.Call, now time.Time) error {
-	table := scr.titled("Waiting for", "CALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
+	table := scr.titled("Waiting for", "\tCALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
 	table.Indent = "  "
-	table.Right(0)
 	for _, p := range calls {
 		next := term.Either{}
 		if p.Next != nil {

@@ -27,8 +27,7 @@ func statsCommand(scr *screen, db *source) *cobra.Command {
 }
 
 func activityTable(scr *screen, stats []view.ActivityStats) error {
-	table := scr.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "MEDIAN", "95%", "RETRYING")
-	table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+	table := scr.table("WORKFLOW", "STEP", "\tCALLS", "\tFIRST TRY", "\t", "\tRECOVERED", "\tEXHAUSTED", "\tFAILED", "\tCANCELED", "\tBY HAND", "\tATTEMPTS/CALL", "\tMEDIAN", "\t95%", "RETRYING")
 	table.Spare("BY HAND", "CANCELED", "", "ATTEMPTS/CALL", "MEDIAN")
 	for _, s := range stats {
 		table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
@@ -38,8 +37,7 @@ func activityTable(scr *screen, stats []view.ActivityStats) error {
 }
 
 func hourTable(scr *screen, stats []view.HourStats) error {
-	table := scr.table("HOUR", "STARTED", "COMPLETED", "FAILED", "CANCELED", "ATTEMPTS", "MEDIAN", "95%")
-	table.Right(1, 2, 3, 4, 5, 6, 7)
+	table := scr.table("HOUR", "\tSTARTED", "\tCOMPLETED", "\tFAILED", "\tCANCELED", "\tATTEMPTS", "\tMEDIAN", "\t95%")
 	for i := range stats {
 		s := &stats[i]
 		table.Row(human.Hour(s.Hour), human.Count(int(s.Started)), human.Count(int(s.Completed)), painted(int(s.Failed), term.Bad), human.Count(int(s.Canceled)), human.Count(int(s.Attempts)),
@@ -58,8 +56,7 @@ func percent(share float64) string {
 }
 
 func errorTable(scr *screen, stats []view.ErrorStats) error {
-	table := scr.table("ERROR", "STEP", "ATTEMPTS", "CALLS", "RECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
-	table.Right(2, 3, 4)
+	table := scr.table("ERROR", "STEP", "\tATTEMPTS", "\tCALLS", "\tRECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
 	table.Spare("FIRST SEEN", "LATEST IN", "CALLS")
 	for _, s := range stats {
 		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), scr.ago(s.First), scr.ago(s.Last),

@@ -121,8 +121,7 @@ func waitingNow(scr *screen, all []view.Waiting, now time.Time) error {
 		return nil
 	}
 	scr.printf("\n")
-	table := scr.table("WAITS FOR", "COUNT", "WHAT", "SINCE", "UNTIL", "EXAMPLE", "WHY")
-	table.Right(1)
+	table := scr.table("WAITS FOR", "\tCOUNT", "WHAT", "SINCE", "UNTIL", "EXAMPLE", "WHY")
 	table.Spare("UNTIL", "EXAMPLE") // what to type about them is printed below
 	for i := range all {
 		w := &all[i]
@@ -166,8 +165,7 @@ func whenNext(t *time.Time, now time.Time) string {
 
 // keysTable shows the run keys of which most calls wait.
 func keysTable(scr *screen, title string, all []view.KeyWait, now time.Time) error {
-	table := scr.titled(title, "KEY", "WAITING", "OLDEST", "RUNNING", "BREAKER", "TOKENS")
-	table.Right(1, 3)
+	table := scr.titled(title, "KEY", "\tWAITING", "OLDEST", "\tRUNNING", "BREAKER", "TOKENS")
 	table.Spare("RUNNING")
 	for _, k := range all {
 		table.Row(wording.Key(k.Key, 0), human.Count(k.Waiting), whenPast(k.Oldest, now), unlessZero(k.Running),
@@ -178,8 +176,7 @@ func keysTable(scr *screen, title string, all []view.KeyWait, now time.Time) err
 
 // queues shows which processes serve each queue, and what is in it.
 func queues(scr *screen, all []view.Queue, now time.Time) error {
-	table := scr.titled("Queues", "QUEUE", "WAITING", "OLDEST", "RUNNING", "LIMIT", "PROCESSES", "UNSERVED")
-	table.Right(1, 3, 4, 5)
+	table := scr.titled("Queues", "QUEUE", "\tWAITING", "OLDEST", "\tRUNNING", "\tLIMIT", "\tPROCESSES", "UNSERVED")
 	for i := range all {
 		q := &all[i]
 		unserved := term.Painted{Text: strings.Join(q.Unserved, ", "), Colour: term.Bad}
@@ -190,8 +187,7 @@ func queues(scr *screen, all []view.Queue, now time.Time) error {
 
 // errorTrends shows the worst errors of the last hour.
 func errorTrends(scr *screen, all []view.ErrorTrend, now time.Time) error {
-	table := scr.titled("Errors of the last hour", "STEP", "ERROR", "ATTEMPTS", "HOUR BEFORE", "", "CALLS", "LAST", "MESSAGE")
-	table.Right(2, 3, 5)
+	table := scr.titled("Errors of the last hour", "STEP", "ERROR", "\tATTEMPTS", "\tHOUR BEFORE", "", "\tCALLS", "LAST", "MESSAGE")
 	for i := range all {
 		t := &all[i]
 		arrow := term.Painted{Text: "="}

@@ -8,8 +8,7 @@ import (
 )
 
 func workflowTable(scr *screen, stats []view.WorkflowStats) error {
-	table := scr.table("WORKFLOW", "OPEN", "HELD", "STARTED", "COMPLETED", "FAILED", "CANCELED", "MEDIAN", "95%", "LATEST HOUR", "BUILDS")
-	table.Right(1, 2, 3, 4, 5, 6)
+	table := scr.table("WORKFLOW", "\tOPEN", "\tHELD", "\tSTARTED", "\tCOMPLETED", "\tFAILED", "\tCANCELED", "MEDIAN", "95%", "LATEST HOUR", "BUILDS")
 	table.Spare("CANCELED", "BUILDS")
 	for i := range stats {
 		w := &stats[i]

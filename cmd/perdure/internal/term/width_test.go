@@ -24,8 +24,7 @@ func TestF14_WideCharacters(t *testing.T) {
 			t.Errorf("%q has %d columns, want %d", text, got, columns)
 		}
 	}
-	table := NewTable(Style{}, "ID", "N", "TEXT")
-	table.Right(1)
+	table := NewTable(Style{}, "ID", "\tN", "TEXT")
 	table.Row("注文", "七", "x")
 	table.Row("order", "12", "👍🏽 y")
 	table.Row("cafe\u0301", "1", "z")
