@@ -35,8 +35,6 @@ the first try are not found there; "perdure stats activities" counts them.`,
   perdure attempts order-17 --after 17.3 --limit 50
   perdure attempts --activity charge --error-type Unavailable --since 24h
   perdure attempts --outcome lost --limit 0 -o jsonl`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := opt.resolve(); err != nil {
 				return err

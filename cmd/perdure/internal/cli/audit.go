@@ -31,8 +31,6 @@ continues with those that started earlier.`,
 		Example: `  perdure audit
   perdure audit order-17
   perdure audit --since 12h --limit 0 -o jsonl`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return auditGroup(scr, db, cmd.Context(), &opt, filter)

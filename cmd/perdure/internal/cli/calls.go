@@ -36,8 +36,6 @@ the latest attempt of a step.`,
   perdure calls --more-than 3
   perdure calls --more-than 3 --activity charge --since 24h -o json
   perdure calls --reason max_attempts`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := opt.resolve(); err != nil {
 				return err

@@ -30,10 +30,8 @@ func (w *whichRun) explain(db *source, workflow string, err error) error {
 	if w.id == "" || !errors.Is(err, perdure.ErrNotFound) {
 		return err
 	}
-	return &Error{
-		Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no run %q.", workflow, w.id),
-		Hint: "See which ones it has: " + db.sameDatabase("perdure show "+human.ShellWord(workflow)),
-	}
+	return failure(exitNotFound, "See which ones it has: "+db.sameDatabase("perdure show", workflow),
+		"Workflow %q has no run %q.", workflow, w.id)
 }
 
 // chain shows the runs of a chain and marks this one.

@@ -35,7 +35,6 @@ see ops.CheckCode and docs/deploying.md.
 The exit code is 7 if a run that continues now would stop.`,
 		Example: `  perdure check-code --db flows.db
   perdure check-code --db flows.db --sample 100 -o json`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter.Limit = cmp.Or(filter.Limit, math.MaxInt32)
 			runtime, err := actions.runtime(func(string) {})

@@ -24,8 +24,6 @@ a reset has changed.`,
 		Example: `  perdure compare order-17 order-18
   perdure compare order-17 order-17 --run 01a2245b-c737-724a-b896-b4501454350a
   perdure compare order-17 order-18 -o json`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
 				a, err := overviewOf(cmd.Context(), db, e, args[0], run)

@@ -66,7 +66,6 @@ behind a proxy that has one: a token sent in clear text can be read on its way.`
   perdure dashboard --read-only --db postgres://shop@db.example/shop
   perdure dashboard --listen :7460 --token-file tokens.txt --allow-host perdure.example.com
   perdure dashboard --listen :443 --token-file tokens.txt --allow-host perdure.example.com --tls-cert cert.pem --tls-key key.pem`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(scr, db, cmd.Context(), f) },
 	}
 	flags := cmd.Flags()

@@ -31,7 +31,6 @@ changes nothing, and engines may run meanwhile.
 The exit code is 7 if something is wrong.`,
 		Example: `  perdure doctor
   perdure doctor --since 24h -o json`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter := view.DoctorFilter{Since: opt.Since.At, Limit: limit}
 			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error { return doctor(scr, cmd.Context(), e, filter) })

@@ -23,7 +23,6 @@ not among them.`,
 		Example: `  perdure flow help
   perdure flow help http.get
   perdure flow help parse_time`,
-		Args:        arguments,
 		Annotations: withoutDatabase,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -125,7 +125,7 @@ func showAll[T any](scr *screen, all []T, none string, show func(*screen, []T) e
 func listOf[Q, T any](scr *screen, db *source, l *listing.List[Q, T], table func(*screen, []T) error) *cobra.Command {
 	q := new(Q)
 	words := strings.Fields(l.Line)
-	cmd := &cobra.Command{Use: words[len(words)-1], Short: l.Short, Long: l.Long, Example: l.Example, Args: noArguments}
+	cmd := &cobra.Command{Use: words[len(words)-1], Short: l.Short, Long: l.Long, Example: l.Example}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
 			all, err := l.Read(cmd.Context(), e, q, scr.env.Now())

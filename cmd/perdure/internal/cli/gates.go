@@ -37,7 +37,7 @@ func (db *source) gateTable(scr *screen, gates []view.Gate) error {
 			notes = append(notes, fmt.Sprintf("%s lets no call pass: %s. Restore it from a backup and start the engine again.", g.Name, g.Problem))
 		}
 		if g.Edited != nil {
-			notes = append(notes, fmt.Sprintf("%s is not as in code since %s%s. See: %s", g.Name, human.Time(g.Edited.Since), wording.Person(g.Edited.By, g.Edited.Why), db.sameDatabase("perdure gates show "+human.ShellWord(g.Name))))
+			notes = append(notes, fmt.Sprintf("%s is not as in code since %s%s. See: %s", g.Name, human.Time(g.Edited.Since), wording.Person(g.Edited.By, g.Edited.Why), db.sameDatabase("perdure gates show", g.Name)))
 		}
 		if g.Paused != nil {
 			notes = append(notes, fmt.Sprintf("%s has been paused since %s%s.", g.Name, human.Time(g.Paused.Since), wording.Person(g.Paused.By, g.Paused.Why)))

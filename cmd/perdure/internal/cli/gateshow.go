@@ -24,7 +24,7 @@ who waits, and what people did to it.`,
 
 // showNamed completes the command that shows one gate or schedule.
 func showNamed[T any](scr *screen, db *source, on command.On, cmd *cobra.Command, read func(context.Context, *perdure.Engine, string) (*T, error), tell func(*T) error) *cobra.Command {
-	cmd.Use, cmd.Args, cmd.ValidArgsFunction = "show NAME", arguments, db.completeArgument(targets[on].names)
+	cmd.Use, cmd.ValidArgsFunction = "show NAME", db.completeArgument(targets[on].names)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return db.withNamed(cmd.Context(), string(on), args[0], func(e *perdure.Engine) error {
 			v, err := read(cmd.Context(), e, args[0])

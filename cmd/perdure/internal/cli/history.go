@@ -35,8 +35,6 @@ are text.`,
   perdure history order-17 -o jsonl
   perdure history order-17 --after 400 --limit 50
   perdure history order-17 --record >testdata/order-17.json`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case part.Call < 0:

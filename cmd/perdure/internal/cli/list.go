@@ -46,7 +46,6 @@ its breaker too: when that is, and how they failed. With --calls, list the steps
   perdure list --attribute customer=ann --since 7d
   perdure list --text 4711 --status failed
   perdure list --prefix order- --limit 0 -o jsonl`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return list(scr, db, cmd.Context(), opt) },
 	}
 	addParams(scr, cmd, &opt.Runs, "")

@@ -49,7 +49,6 @@ The exit code of --check is 7 if a migration is due.`,
   perdure migrate --print --grant shop_app --db postgres://owner@db.example/shop | psql -1 -v ON_ERROR_STOP=1
   perdure migrate --distribute --print --db postgres://owner@coordinator.example/shop
   perdure migrate --grant shop_app --db 'postgres://owner@db.example/shop?schema=tenant_7'`,
-		Args:        noArguments,
 		Annotations: map[string]string{noGroup: "All groups of a database share its schema."},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			name, err := db.database()

@@ -58,7 +58,7 @@ func nextLines(db *source, w *view.Waiting) (lines []string) {
 		}
 	}
 	if len(lines) == 1 && w.WorkflowID != "" && (w.For == view.WaitParked || w.For == view.WaitDamaged || w.For == view.WaitCode) {
-		lines = append(lines, db.sameDatabase("perdure show "+human.ShellWord(w.WorkflowID)))
+		lines = append(lines, db.sameDatabase("perdure show", w.WorkflowID))
 	}
 	return lines
 }

@@ -26,9 +26,7 @@ func policyCommand(scr *screen, db *source) *cobra.Command {
 		Example: `  perdure policy explain '[retry: 3, backoff: 60]'
   perdure policy try '[retry: 3, backoff: 10s]' --activity charge --since 7d`,
 		Short:       "Explain retry policies, and try them on what is on record",
-		Args:        noArguments,
 		Annotations: map[string]string{noDatabase: aboutText, noGroup: aboutText},
-		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		SuggestionsMinimumDistance: 2,
 	}
@@ -53,7 +51,6 @@ Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (severa
 		Example: `  perdure policy explain '[retry: 3, backoff: 60] [timeout: 2m]'
   perdure policy explain '[NetworkError -> retry: 5, backoff: 2m]' -o json
   perdure policy explain standard --nested 2`,
-		Args:              arguments,
 		Annotations:       map[string]string{noDatabase: aboutText, noGroup: aboutText},
 		ValidArgsFunction: completePolicy,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -116,7 +113,7 @@ func readPolicy(text string) (retry.Policy, error) {
 // notPolicy points at what is wrong with a text.
 func notPolicy(text string, err error) error {
 	if wrong, ok := errors.AsType[*retry.NotationError](err); ok {
-		return &Error{Code: exitUsage, What: wrong.Error() + ".", Hint: underlined(text, wrong)}
+		return usage(underlined(text, wrong), "%s.", wrong.Error())
 	}
 	return err
 }

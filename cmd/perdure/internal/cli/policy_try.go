@@ -35,7 +35,6 @@ The ledger has the calls with an attempt that did not succeed, as far back as th
 kept. POLICY is text in brackets, JSON, or the name of a preset, as in policy explain.`,
 		Example: `  perdure policy try '[retry: 3, backoff: 10s]' --activity charge --since 7d
   perdure policy try standard --activity charge -o json`,
-		Args:              arguments,
 		ValidArgsFunction: completePolicy,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := policyValue(scr, args[0])
@@ -162,5 +161,5 @@ func trialEnd(scr *screen, db *source, t *view.PolicyTrial) {
 			break
 		}
 	}
-	scr.printf("\nTo see an example: %s\n", db.sameDatabase(fmt.Sprintf("perdure attempts %s", human.ShellWord(e.WorkflowID))))
+	scr.printf("\nTo see an example: %s\n", db.sameDatabase("perdure attempts", e.WorkflowID))
 }

@@ -47,7 +47,6 @@ forward, a time that is skipped fires at the change.`,
 		Example: `  perdure schedules create nightly report --cron "30 2 * * *" --zone Europe/Paris --jitter 5m
   perdure schedules create nightly nightly.flow --cron "30 2 * * *" --input '{"day": "today"}'
   perdure schedules create sweep sweep '{"limit": 100}' --every 15m --overlap buffer_one`,
-		Args: arguments,
 	}
 	flags := scheduleFlags(scr, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -122,7 +121,6 @@ that at which it sets it, nothing is changed.`,
 		Example: `  perdure schedules update nightly nightly.flow
   perdure schedules update nightly --cron "0 4 * * *"
   perdure schedules update nightly nightly.flow '{"service": "http://warehouse-2"}'`,
-		Args:              arguments,
 		ValidArgsFunction: db.completeArgument(scheduleNames),
 	}
 	flags := scheduleFlags(scr, cmd)

@@ -38,8 +38,6 @@ not complete, and 6 if it has not ended in time.`,
 		Example: `  perdure show order-17
   perdure show order-17 --wait 30s
   perdure show order-17 -o json`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("wait") {
 				if err := checkWait(wait); err != nil {
@@ -90,10 +88,10 @@ func await(ctx context.Context, e *perdure.Engine, id string, wait time.Duration
 	defer cancel()
 	_, err = perdure.Attach[json.RawMessage](e, id).Result(limited)
 	if failed, ok := errors.AsType[*perdure.RunError](err); ok {
-		return &Error{Code: exitRunFailed, What: fmt.Sprintf("Workflow %q did not complete: it %s.", id, wasStatus(failed.Status))}, nil
+		return failure(exitRunFailed, "", "Workflow %q did not complete: it %s.", id, wasStatus(failed.Status)), nil
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return &Error{Code: exitTimedOut, What: fmt.Sprintf("Workflow %q has not ended within %s.", id, human.Duration(wait)), Hint: "It is still open. Wait longer with --wait."}, nil
+		return failure(exitTimedOut, "It is still open. Wait longer with --wait.", "Workflow %q has not ended within %s.", id, human.Duration(wait)), nil
 	}
 	return nil, err
 }
@@ -309,7 +307,7 @@ func pending(scr *screen, db *source, id string, calls []view.Call, now time.Tim
 			scr.printf("\n  Call %d: %s.\n", p.Call, wording.InDoubt(p.Doubt))
 		}
 		if c := p.Child; c != nil && (c.Status == "parked" || c.Status == "waiting-for-code") {
-			scr.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, db.sameDatabase("perdure show "+human.ShellWord(c.WorkflowID)))
+			scr.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, db.sameDatabase("perdure show", c.WorkflowID))
 		}
 		decide(scr, db, id, p, now)
 	}

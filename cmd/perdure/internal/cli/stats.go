@@ -17,8 +17,6 @@ func statsCommand(scr *screen, db *source) *cobra.Command {
   perdure stats hours
   perdure stats errors --since 1h`,
 		Short: "Show how runs and steps went, hour by hour, and the errors",
-		Args:  noArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		listOf(scr, db, &listing.ActivityStats, activityTable), listOf(scr, db, &listing.HourStats, hourTable), listOf(scr, db, &listing.ErrorStats, errorTable),

@@ -36,7 +36,6 @@ database takes long to read, so that watching costs it little.`,
   perdure status --watch
   perdure status -o json
   perdure status > /dev/null || echo "look at it"`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
 				s, err := ops.Status(cmd.Context(), e)
@@ -220,9 +219,12 @@ func failedRuns(scr *screen, runs []view.Run, now time.Time) error {
 	return table.Write(scr.out)
 }
 
-// sameDatabase adds to a command the flags by which this one found its database. It omits a
-// password in them, because the output may end up in tickets.
-func (db *source) sameDatabase(command string) string {
+// sameDatabase adds to a command words for a shell, and the flags by which this one found its
+// database. It omits a password in them, because the output may end up in tickets.
+func (db *source) sameDatabase(command string, words ...string) string {
+	for _, word := range words {
+		command += " " + human.ShellWord(word)
+	}
 	if name, err := database.Parse(db.named); db.named != "" && err == nil {
 		text := db.named
 		if name.HidesPassword() {
