@@ -91,7 +91,7 @@ func attemptsOf(id string, part view.AttemptRange, opt *ledgerOptions) *workflow
 }
 
 // foundTable shows attempts of several workflows.
-func foundTable(scr *screen, found []view.FoundAttempt) error {
+func foundTable(scr *screen, found []view.FoundAttempt) {
 	table := scr.table("ENDED", "ID", "STEP", "\tATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Spare("REASON", "NEXT AFTER", "TOOK")
 	for _, t := range found {
@@ -105,11 +105,11 @@ func foundTable(scr *screen, found []view.FoundAttempt) error {
 		table.Row(scr.ago(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
 			wording.Typed(t.ErrorType, t.Message))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // attemptTable shows attempts of one workflow.
-func attemptTable(scr *screen, attempts []view.Attempt) error {
+func attemptTable(scr *screen, attempts []view.Attempt) {
 	now := scr.env.Now()
 	table := scr.table("\tCALL", "STEP", "\tATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Spare("REASON", "TOOK")
@@ -140,5 +140,5 @@ func attemptTable(scr *screen, attempts []view.Attempt) error {
 		table.Row(fmt.Sprint(t.Call), t.Name, fmt.Sprint(t.Number), status(t.Outcome), started, took, t.Reason, delay,
 			wording.Typed(t.ErrorType, t.Message))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

@@ -91,7 +91,7 @@ func callsOf(db *source, part view.CallRange, moreThan int) *workflowList[view.C
 // noCalls says that nothing is found.
 const noCalls = "No steps match"
 
-func callTable(scr *screen, calls []view.CallAttempts) error {
+func callTable(scr *screen, calls []view.CallAttempts) {
 	table := scr.table("ID", "\tCALL", "STEP", "\tATTEMPTS", "\tNOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
 	table.Spare("REASON", "NOT KEPT", "LAST ENDED", "BACKED OFF", "RAN")
 	for _, c := range calls {
@@ -102,5 +102,5 @@ func callTable(scr *screen, calls []view.CallAttempts) error {
 		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), unlessZero(c.NotKept), human.Duration(c.Run), human.Duration(c.Backoff),
 			human.Duration(c.Retrying), last, status(c.Outcome), c.Reason, wording.Error(&c))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

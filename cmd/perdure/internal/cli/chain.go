@@ -35,9 +35,9 @@ func (w *whichRun) explain(db *source, workflow string, err error) error {
 }
 
 // chain shows the runs of a chain and marks this one.
-func chain(scr *screen, d *view.Description) error {
+func chain(scr *screen, d *view.Description) {
 	if len(d.Chain) == 0 {
-		return nil
+		return
 	}
 	table := scr.titled("Runs"+earlier(d.Chain), "", "\tNO", "RUN", "STARTED AS", "\tATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
 	table.Indent = "  "
@@ -56,7 +56,7 @@ func chain(scr *screen, d *view.Description) error {
 		table.Row(here, fmt.Sprint(run.Number), run.RunID, why, fmt.Sprint(run.Attempt), status(run.Status),
 			human.Time(began), ended, wording.Typed(run.ErrorType, run.Error))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // earlier says that there were runs before those shown.

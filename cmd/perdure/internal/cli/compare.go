@@ -35,7 +35,7 @@ a reset has changed.`,
 					return err
 				}
 				c := view.Compare(a, b)
-				return scr.show(c, func() error { return compared(scr, &c) })
+				return scr.show(c, func() { compared(scr, &c) })
 			})
 		},
 	}
@@ -52,7 +52,7 @@ func overviewOf(ctx context.Context, db *source, e *perdure.Engine, id string, r
 	return o, nil
 }
 
-func compared(scr *screen, c *view.Comparison) error {
+func compared(scr *screen, c *view.Comparison) {
 	for _, r := range []*view.Run{&c.A, &c.B} {
 		text := r.Status
 		if took := wording.Lasted(r); took != "" {
@@ -62,12 +62,12 @@ func compared(scr *screen, c *view.Comparison) error {
 	}
 	scr.printf("%s\n", wording.Compared(c))
 	if len(c.Calls) == 0 {
-		return nil
+		return
 	}
 	table := scr.table("\tCALL", "STEP", c.A.WorkflowID, c.B.WorkflowID)
 	for i := range c.Calls {
 		p := &c.Calls[i]
 		table.Row(fmt.Sprint(p.Call), wording.StepOf(p), wording.Went(p.A), wording.Went(p.B))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

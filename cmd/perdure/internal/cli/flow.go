@@ -227,26 +227,20 @@ func flowCheck(scr *screen, paths []string, known check.Actions) error {
 		}
 	}
 	report.OK = len(report.Faults) == 0
-	if scr.format != formatTable {
-		if err := scr.document(report); err != nil {
-			return err
+	err := scr.show(report, func() {
+		if faults(scr, report.Faults); !report.OK {
+			return
 		}
-	} else {
-		faults(scr, report.Faults)
-	}
-	if !report.OK {
-		return &Error{Code: exitError, What: "There are faults.", Silent: true}
-	}
-	if scr.format == formatTable {
 		scr.printf("%s: no faults.\n", strings.Join(paths, ", "))
 		if len(report.Needs) > 0 {
 			scr.printf("To run, it needs %s.\n", strings.Join(report.Needs, " and "))
 		}
-		for _, note := range report.Notes {
-			scr.printf("%s\n", note)
-		}
+		scr.lines("", "", report.Notes)
+	})
+	if err == nil && !report.OK {
+		err = &Error{Code: exitError, What: "There are faults.", Silent: true}
 	}
-	return nil
+	return err
 }
 
 // flagOf returns the last flag in a hint, with its value.

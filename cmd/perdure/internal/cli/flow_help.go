@@ -67,7 +67,8 @@ func flowHelp(scr *screen, name string) error {
 	if name == "" {
 		scr.printf("Statements: %s\n\n", strings.Join(statements, "; "))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
+	return nil
 }
 
 // statements are the forms of statements.

@@ -20,7 +20,7 @@ func gatesCommand(scr *screen, db *source) *cobra.Command {
 	return cmd
 }
 
-func (db *source) gateTable(scr *screen, gates []view.Gate) error {
+func (db *source) gateTable(scr *screen, gates []view.Gate) {
 	table := scr.table("GATE", "MODE", "\tHELD", "\tLIMIT", "\tIN BACKOFF", "\tWAITING", "OLDEST", "BREAKER", "BUDGET")
 	now := scr.env.Now()
 	var notes []string
@@ -43,16 +43,8 @@ func (db *source) gateTable(scr *screen, gates []view.Gate) error {
 			notes = append(notes, fmt.Sprintf("%s has been paused since %s%s.", g.Name, human.Time(g.Paused.Since), wording.Person(g.Paused.By, g.Paused.Why)))
 		}
 	}
-	if err := table.Write(scr.out); err != nil {
-		return err
-	}
-	for i, note := range notes {
-		if i == 0 {
-			scr.printf("\n")
-		}
-		scr.printf("%s\n", note)
-	}
-	return nil
+	table.Write(scr.out)
+	scr.lines("\n", "", notes)
 }
 
 // backoffOf says how many calls are in backoff, and how many of these keep a slot.

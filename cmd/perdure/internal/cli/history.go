@@ -8,7 +8,6 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
-	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
@@ -46,7 +45,7 @@ are text.`,
 			case whole:
 				return record(scr, db, cmd.Context(), args[0], run)
 			}
-			return historyOf(part).show(scr, db, cmd.Context(), args[0], run, from.limit)
+			return historyOf(scr, part).show(scr, db, cmd.Context(), args[0], run, from.limit)
 		},
 	}
 	flags := cmd.Flags()
@@ -71,7 +70,7 @@ func record(scr *screen, db *source, ctx context.Context, id string, run whichRu
 }
 
 // historyOf is the list of the events of a workflow.
-func historyOf(part view.HistoryRange) *workflowList[eventView] {
+func historyOf(scr *screen, part view.HistoryRange) *workflowList[eventView] {
 	return &workflowList[eventView]{
 		table: eventTable, place: func(last *eventView) string { return last.Place().String() },
 		read: func(ctx context.Context, h perdure.Handle[json.RawMessage], last *eventView, n int) ([]eventView, error) {
@@ -80,20 +79,19 @@ func historyOf(part view.HistoryRange) *workflowList[eventView] {
 				next.After = last.Place()
 			}
 			events, err := h.HistoryRange(ctx, next)
-			return eventViews(events), err
+			if err != nil {
+				return nil, err
+			}
+			return eventViews(events, scr.format == formatTable)
 		},
 	}
 }
 
-func eventTable(scr *screen, events []eventView) error {
+func eventTable(scr *screen, events []eventView) {
 	now := scr.env.Now()
 	table := scr.table("\tTURN", "TIME", "EVENT", "\tCALL", "NAME", "DETAIL")
 	for _, ev := range events {
-		detail, err := wording.EventOf(&ev.Event)
-		if err != nil {
-			return err
-		}
-		table.Row(fmt.Sprint(ev.Turn), term.Either{Long: human.Time(ev.Time), Short: human.Clock(ev.Time, now)}, ev.Kind, unlessZero(ev.Call), ev.Name, detail.String())
+		table.Row(fmt.Sprint(ev.Turn), term.Either{Long: human.Time(ev.Time), Short: human.Clock(ev.Time, now)}, ev.Kind, unlessZero(ev.Call), ev.Name, ev.line)
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

@@ -27,12 +27,7 @@ func tellCommands(scr *screen, db *source, s *view.Status) {
 			add(line)
 		}
 	}
-	for i, line := range lines {
-		if i == 0 {
-			scr.printf("\nWhat to type:\n\n")
-		}
-		scr.printf("  %s\n", line)
-	}
+	scr.lines("\nWhat to type:\n\n", "  ", lines)
 }
 
 // beforeDeciding says what to read before one of the commands is chosen.

@@ -235,9 +235,7 @@ func operateOnOne(scr *screen, db *source, ctx context.Context, r *request, e *p
 		result.Calls, result.Unchanged, result.Refused, result.Waiting = len(records), count(records, view.Unchanged), count(records, view.Refused), count(records, view.WouldWait)
 		scr.printf("%s\n\n", r.would(&result))
 	}
-	if err := controlTable(scr, records); err != nil {
-		return err
-	}
+	controlTable(scr, records)
 	tellObstacles(scr, all)
 	return nil
 }
@@ -247,11 +245,9 @@ func sent(scr *screen, db *source, s command.Sent, err error) error {
 	if err != nil {
 		return err
 	}
-	if scr.format != formatTable {
-		return scr.document(s)
-	}
-	scr.printf("%s To see its progress: %s\n", s.Says, db.sameDatabase("perdure show", s.WorkflowID))
-	return nil
+	return scr.show(s, func() {
+		scr.printf("%s To see its progress: %s\n", s.Says, db.sameDatabase("perdure show", s.WorkflowID))
+	})
 }
 
 // preview shows what an operation comes to that must be shown before it is done, and returns what
@@ -326,7 +322,8 @@ func operateOnAll(scr *screen, db *source, ctx context.Context, r *request) erro
 		}
 		const most = 50 // maximum number that a person is shown
 		scr.printf("%s\n\n", r.would(&result))
-		return errors.Join(err, controlTable(scr, result.Records[:min(len(result.Records), most)]))
+		controlTable(scr, result.Records[:min(len(result.Records), most)])
+		return err
 	})
 }
 

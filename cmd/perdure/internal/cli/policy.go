@@ -79,7 +79,7 @@ func keyList() string {
 			keys[i] = ""
 		}
 	}
-	_ = table.Write(&b) // a builder returns no error
+	table.Write(&b)
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -153,7 +153,7 @@ func explainPolicy(scr *screen, text string, layers int) error {
 		return usage("", "%s", human.Sentence(err.Error()))
 	}
 	e.Warnings = append(e.Warnings, strangeTypes(p)...)
-	return scr.show(view.ExplainPolicy(e), func() error { return policyTables(scr, e) })
+	return scr.show(view.ExplainPolicy(e), func() { policyTables(scr, e) })
 }
 
 // strangeTypes warns of error types that almost match those of flow files and of the
@@ -172,7 +172,7 @@ func strangeTypes(p retry.Policy) (all []retry.Warning) {
 }
 
 // policyTables shows an explanation to people.
-func policyTables(scr *screen, e *retry.Explanation) error {
+func policyTables(scr *screen, e *retry.Explanation) {
 	scr.printf("%s\n\n", term.Painted{Text: e.Policy.String(), Colour: term.Strong})
 	table := scr.table("ERRORS", "RETRIED", "ATTEMPTS", "WHY")
 	for _, v := range e.Verdicts {
@@ -182,22 +182,16 @@ func policyTables(scr *screen, e *retry.Explanation) error {
 		}
 		table.Row(v.Errors, retried, attempts, v.Why())
 	}
-	if err := table.Write(scr.out); err != nil {
-		return err
-	}
+	table.Write(scr.out)
 	for i := range e.Schedules {
-		if err := planTable(scr, &e.Schedules[i]); err != nil {
-			return err
-		}
+		planTable(scr, &e.Schedules[i])
 	}
 	scr.printf("\n")
 	facts := scr.table()
 	for _, f := range wording.PolicyTotals(e) {
 		facts.Row(term.Painted{Text: f.Name, Colour: term.Faint}, f.Text)
 	}
-	if err := facts.Write(scr.out); err != nil {
-		return err
-	}
+	facts.Write(scr.out)
 	if len(e.Warnings) > 0 {
 		scr.printf("\n%s\n", term.Painted{Text: "Possible mistakes:", Colour: term.Busy})
 	}
@@ -206,11 +200,10 @@ func policyTables(scr *screen, e *retry.Explanation) error {
 			scr.printf("  %s %s\n", []string{"-", " "}[min(i, 1)], line)
 		}
 	}
-	return nil
 }
 
 // schedule shows when attempts start.
-func planTable(scr *screen, s *retry.Schedule) error {
+func planTable(scr *screen, s *retry.Schedule) {
 	table := scr.titled("If attempts fail immediately with "+s.Errors, "\tATTEMPT", "\tWAIT", "\tSTARTS AT", "\tEARLIEST", "\tLATEST", "")
 	table.Indent = "  "
 	for _, p := range wording.Planned(s) {
@@ -222,5 +215,5 @@ func planTable(scr *screen, s *retry.Schedule) error {
 	if !s.Complete {
 		table.Row("...")
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

@@ -237,13 +237,13 @@ func (s *specText) String() string { return "" }
 // Type returns the name of the value in the help.
 func (s *specText) Type() string { return "object" }
 
-func scheduleTable(scr *screen, all []view.Schedule) error {
+func scheduleTable(scr *screen, all []view.Schedule) {
 	table := scr.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "\tOPEN", "LAST")
 	for i := range all {
 		s := &all[i]
 		table.Row(s.Name, wording.Times(s.Spec), s.Workflow, nextOf(scr, s), human.Count(len(s.Open)), lastOf(s))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 func nextOf(scr *screen, s *view.Schedule) term.Painted {
@@ -271,10 +271,10 @@ func showScheduleCommand(scr *screen, db *source) *cobra.Command {
 		Long:  "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
 		Example: `  perdure schedules show nightly
   perdure schedules show nightly -o json`,
-	}, ops.DescribeSchedule, func(s *view.Schedule) error { return showSchedule(scr, s) })
+	}, ops.DescribeSchedule, func(s *view.Schedule) { showSchedule(scr, s) })
 }
 
-func showSchedule(scr *screen, s *view.Schedule) error {
+func showSchedule(scr *screen, s *view.Schedule) {
 	now := scr.env.Now()
 	scr.printf("%s  %s\n\n", s.Name, s.Workflow)
 	facts, fact := scr.facts()
@@ -290,11 +290,9 @@ func showSchedule(scr *screen, s *view.Schedule) error {
 	for i, next := range s.Next {
 		fact([]string{"next", "then"}[min(i, 1)], human.Time(next.Due)+" ("+human.When(next.Due, now)+")")
 	}
-	if err := facts.Write(scr.out); err != nil {
-		return err
-	}
+	facts.Write(scr.out)
 	if len(s.Open)+len(s.Waiting)+len(s.Recent) == 0 {
-		return nil
+		return
 	}
 	scr.printf("\n")
 	table := scr.table("FIRE", "STATE", "SINCE", "NOTE")
@@ -308,7 +306,7 @@ func showSchedule(scr *screen, s *view.Schedule) error {
 	for _, f := range s.Recent {
 		table.Row(f.WorkflowID, status(f.Status), human.Time(*f.Closed), noteOf(f))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // noteOf returns a remark about a fire.

@@ -71,12 +71,10 @@ func show(scr *screen, db *source, ctx context.Context, id string, wait time.Dur
 		if err != nil {
 			return run.explain(db, id, err)
 		}
-		err = scr.show(d, func() error {
-			if err := describe(scr, db, d); err != nil || d.Closed != nil {
-				return err
-			}
-			return noteUnserved(scr, db, ctx, e)
-		})
+		err = scr.show(d, func() { describe(scr, db, d) })
+		if err == nil && scr.format == formatTable && d.Closed == nil {
+			err = noteUnserved(scr, db, ctx, e)
+		}
 		return errors.Join(err, outcome)
 	})
 }
@@ -131,7 +129,7 @@ func inputOf(d *view.Description, fact func(name, text string)) {
 }
 
 // describe shows a run to a person.
-func describe(scr *screen, db *source, d *view.Description) error {
+func describe(scr *screen, db *source, d *view.Description) {
 	now := scr.env.Now()
 	scr.printf("%s  %s  %s\n\n", term.Painted{Text: d.WorkflowID, Colour: term.Strong}, d.Workflow,
 		status(d.Status))
@@ -160,9 +158,7 @@ func describe(scr *screen, db *source, d *view.Description) error {
 	for _, w := range d.Warnings {
 		fact("warning", w)
 	}
-	if err := facts.Write(scr.out); err != nil {
-		return err
-	}
+	facts.Write(scr.out)
 	if h := wording.HoldOf(d); h != nil {
 		explainHold(scr, db, d, h)
 		if text := wording.Needed(d, now); text != "" {
@@ -179,13 +175,11 @@ func describe(scr *screen, db *source, d *view.Description) error {
 			scr.printf("    %s\n", line)
 		}
 	}
-	if err := chain(scr, d); err != nil {
-		return err
-	}
+	chain(scr, d)
 	for _, u := range d.Updates {
 		scr.printf("\nUpdate %s (%s) in progress since %s.\n", u.Name, u.ID, human.Time(u.Accepted))
 	}
-	return pending(scr, db, d.WorkflowID, d.Pending, now)
+	pending(scr, db, d.WorkflowID, d.Pending, now)
 }
 
 // factWidth is the width of the names of facts with the blanks around them.
@@ -249,7 +243,7 @@ func event[E any](e *E) string {
 }
 
 // pending shows the open calls.
-func pending(scr *screen, db *source, id string, calls []view.Call, now time.Time) error {
+func pending(scr *screen, db *source, id string, calls []view.Call, now time.Time) {
 	table := scr.titled("Waiting for", "\tCALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
 	table.Indent = "  "
 	for _, p := range calls {
@@ -264,9 +258,7 @@ func pending(scr *screen, db *source, id string, calls []view.Call, now time.Tim
 		}
 		table.Row(fmt.Sprint(p.Call), p.Kind, name, status(state), wording.Attempt(&p), next, p.Node, lastError(p))
 	}
-	if err := table.Write(scr.out); err != nil {
-		return err
-	}
+	table.Write(scr.out)
 	for _, p := range calls {
 		if p.Policy != "" {
 			scr.printf("\n  Call %d: policy %s\n", p.Call, p.Policy)
@@ -311,7 +303,6 @@ func pending(scr *screen, db *source, id string, calls []view.Call, now time.Tim
 		}
 		decide(scr, db, id, p, now)
 	}
-	return nil
 }
 
 // decide says that a call waits for an operator, and what to type.

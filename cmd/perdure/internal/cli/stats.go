@@ -24,24 +24,24 @@ func statsCommand(scr *screen, db *source) *cobra.Command {
 	return cmd
 }
 
-func activityTable(scr *screen, stats []view.ActivityStats) error {
+func activityTable(scr *screen, stats []view.ActivityStats) {
 	table := scr.table("WORKFLOW", "STEP", "\tCALLS", "\tFIRST TRY", "\t", "\tRECOVERED", "\tEXHAUSTED", "\tFAILED", "\tCANCELED", "\tBY HAND", "\tATTEMPTS/CALL", "\tMEDIAN", "\t95%", "RETRYING")
 	table.Spare("BY HAND", "CANCELED", "", "ATTEMPTS/CALL", "MEDIAN")
 	for _, s := range stats {
 		table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
 			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), human.Took(s.Median), human.Took(s.P95), human.Duration(s.MeanRetrying))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
-func hourTable(scr *screen, stats []view.HourStats) error {
+func hourTable(scr *screen, stats []view.HourStats) {
 	table := scr.table("HOUR", "\tSTARTED", "\tCOMPLETED", "\tFAILED", "\tCANCELED", "\tATTEMPTS", "\tMEDIAN", "\t95%")
 	for i := range stats {
 		s := &stats[i]
 		table.Row(human.Hour(s.Hour), human.Count(int(s.Started)), human.Count(int(s.Completed)), painted(int(s.Failed), term.Bad), human.Count(int(s.Canceled)), human.Count(int(s.Attempts)),
 			human.Took(s.Median), human.Took(s.P95))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // percent formats a share. It is 100% only if it is everything.
@@ -53,12 +53,12 @@ func percent(share float64) string {
 	return text
 }
 
-func errorTable(scr *screen, stats []view.ErrorStats) error {
+func errorTable(scr *screen, stats []view.ErrorStats) {
 	table := scr.table("ERROR", "STEP", "\tATTEMPTS", "\tCALLS", "\tRECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
 	table.Spare("FIRST SEEN", "LATEST IN", "CALLS")
 	for _, s := range stats {
 		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), scr.ago(s.First), scr.ago(s.Last),
 			s.Example.WorkflowID, s.Example.Message)
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

@@ -63,10 +63,7 @@ func versionCommand(scr *screen) *cobra.Command {
 		Annotations: map[string]string{noDatabase: aboutItself, noGroup: aboutItself},
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
-			return scr.show(v, func() error {
-				scr.printf("%s", v)
-				return nil
-			})
+			return scr.show(v, func() { scr.printf("%s", v) })
 		},
 	}
 }

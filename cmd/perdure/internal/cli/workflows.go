@@ -7,7 +7,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-func workflowTable(scr *screen, stats []view.WorkflowStats) error {
+func workflowTable(scr *screen, stats []view.WorkflowStats) {
 	table := scr.table("WORKFLOW", "\tOPEN", "\tHELD", "\tSTARTED", "\tCOMPLETED", "\tFAILED", "\tCANCELED", "MEDIAN", "95%", "LATEST HOUR", "BUILDS")
 	table.Spare("CANCELED", "BUILDS")
 	for i := range stats {
@@ -15,13 +15,10 @@ func workflowTable(scr *screen, stats []view.WorkflowStats) error {
 		table.Row(w.Workflow, human.Count(w.Open), painted(w.Held, term.Bad), human.Count(w.Started), human.Count(w.Completed), painted(w.Failed, term.Bad), human.Count(w.Canceled),
 			human.Took(w.Median), human.Took(w.P95), latestHour(w), wording.Builds(w.Builds))
 	}
-	if err := table.Write(scr.out); err != nil {
-		return err
-	}
+	table.Write(scr.out)
 	if len(stats) > 0 && stats[0].AtLeast {
 		scr.printf("\nThere are more open runs: the newest %s were counted.\n", human.Count(view.MaxWorkflowRuns))
 	}
-	return nil
 }
 
 func latestHour(w *view.WorkflowStats) string {

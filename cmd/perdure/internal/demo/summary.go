@@ -109,7 +109,7 @@ func (r *Report) record(p *printer) {
 	for _, name := range byCount(r.Reasons) {
 		reasons.Row(human.Count(r.Reasons[name]), name, meaning[retry.Reason(name)])
 	}
-	_ = reasons.Write(p) // into memory
+	reasons.Write(p)
 	if len(r.Errors) == 0 {
 		return
 	}
@@ -119,7 +119,7 @@ func (r *Report) record(p *printer) {
 	for _, name := range byCount(r.Errors) {
 		failures.Row(human.Count(r.Errors[name]), name, errorMeaning[name])
 	}
-	_ = failures.Write(p)
+	failures.Write(p)
 }
 
 // byCount sorts names by their count, the largest first.

@@ -69,10 +69,11 @@ func (t *Table) Row(values ...any) {
 }
 
 // Write writes heads and rows. Columns are as wide as their widest cell; the
-// last one is not padded, and those without any text are left out.
-func (t *Table) Write(w io.Writer) error {
+// last one is not padded, and those without any text are left out. An error is left to the writer,
+// as that of bufio, which has it until it is flushed.
+func (t *Table) Write(w io.Writer) {
 	if t.Title != "" && len(t.rows) == 0 {
-		return nil
+		return
 	}
 	lines := t.withoutEmpty()
 	widths := widthsOf(lines)
@@ -103,8 +104,7 @@ func (t *Table) Write(w io.Writer) error {
 	if len(missing) > 0 {
 		b.WriteString(t.Indent + t.Style.Paint(Clip("(no room for "+strings.Join(missing, ", ")+": see -o json)", t.Width-Width(t.Indent)), Faint) + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	_, _ = io.WriteString(w, b.String())
 }
 
 // widthsOf returns how wide the columns are.

@@ -13,9 +13,7 @@ func TestTableIsAligned(t *testing.T) {
 	table.Row("b\n", "1234", "")
 	table.Row("c", Painted{"12", Bad}, "yy")
 	var out bytes.Buffer
-	if err := table.Write(&out); err != nil {
-		t.Fatal(err)
-	}
+	table.Write(&out)
 	want := "" +
 		"NAME       N  LA\\u001bST\n" +
 		"größer     7  x\n" +
@@ -54,9 +52,7 @@ func TestF14_NarrowTables(t *testing.T) {
 		table.Width = width
 		table.Row("order-2026-11-24T03Z", "7", Either{"2026-11-24 03:12:04.905Z", "2m ago"}, "a text of that", "unchanged")
 		var out bytes.Buffer
-		if err := table.Write(&out); err != nil {
-			t.Fatal(err)
-		}
+		table.Write(&out)
 		if out.String() != want {
 			t.Errorf("at %d columns\n%s\nwant\n%s", width, out.String(), want)
 		}
