@@ -17,6 +17,6 @@
 //     whole.
 //   - A page works without its script. The script fetches the page again and changes the
 //     differences, counts down, and shows how old the page is.
-//   - Every change is a form of its own (operate.go) that first says what it will do. It is
+//   - Every change is a form of its own (confirm.go) that first says what it will do. It is
 //     sent by POST with the request's idempotency key, so sending it twice does it once.
 package dashboard

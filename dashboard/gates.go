@@ -108,7 +108,7 @@ func showGate(q *request) (any, error) {
 	if err != nil {
 		return nil, missing("gate", name, err)
 	}
-	p := &gatePage{gateRow: rowOfGate(g), Done: doneText(q, command.Gate), Facts: q.factsOf(wording.GateFacts(g))}
+	p := &gatePage{gateRow: rowOfGate(g), Done: doneText(q, command.Gate), Facts: factsOf(wording.GateFacts(g))}
 	if q.operator() && g.Problem == "" {
 		names := []string{"edit"}
 		if g.Paused != nil {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
@@ -35,7 +36,7 @@ func (p *historyPage) title() string { return "History of " + p.Run.Text }
 type eventRow struct {
 	Place  string // place of the event
 	Turn   int64
-	Time   stamp
+	Time   time.Time
 	Kind   string
 	Call   int64
 	Name   string
@@ -138,7 +139,7 @@ func numbered(text string) (call int64, err error) {
 }
 
 func rowOfEvent(q *request, first, last *view.Event, of runRef) eventRow {
-	row := eventRow{Place: last.Place().String(), Turn: first.Turn, Time: q.at(first.Time), Kind: first.Kind, Call: first.Call, Name: first.Name, Tone: eventTone(last.Kind)}
+	row := eventRow{Place: last.Place().String(), Turn: first.Turn, Time: first.Time, Kind: first.Kind, Call: first.Call, Name: first.Name, Tone: eventTone(last.Kind)}
 	text := lineOf(last)
 	if first != last {
 		row.Ended, row.Took = last.Kind, human.Duration(last.Time.Sub(first.Time))
@@ -179,7 +180,7 @@ type treeNode struct {
 	Depth            int
 	Run              linked
 	Workflow, Status string
-	Started          *stamp
+	Started          time.Time
 	Waits, Why       string
 	Here             bool
 }
@@ -220,7 +221,7 @@ func tree(q *request) (any, error) {
 }
 
 func (q *request) node(d *view.Description, depth int) treeNode {
-	n := treeNode{Depth: depth, Run: runLink(d.WorkflowID, d.RunID), Workflow: d.Workflow, Status: d.Status, Started: q.ago(&d.Created), Why: wording.Typed(d.ErrorType, d.Error)}
+	n := treeNode{Depth: depth, Run: runLink(d.WorkflowID, d.RunID), Workflow: d.Workflow, Status: d.Status, Started: d.Created, Why: wording.Typed(d.ErrorType, d.Error)}
 	if len(d.Pending) > 0 {
 		n.Waits = d.Pending[0].Name + " " + d.Pending[0].State
 	}

@@ -27,7 +27,7 @@ type layout struct {
 	Operator bool   // the caller may change something
 	ReadOnly bool   // no caller may change anything
 	Login    bool   // the caller has logged in with a token and can log out
-	Now      stamp
+	Now      *stamp
 	Zone     string // of times that are no ages
 	Live     bool
 	Every    int64 // milliseconds between live updates
@@ -48,7 +48,7 @@ func (q *request) write(w http.ResponseWriter, data any) {
 	l := layout{
 		Title: q.title, Up: template.URL(q.up()), Person: q.person.Name, Known: !q.refused, Operator: q.operator(), ReadOnly: q.guard.ReadOnly(),
 		Data: data, Login: q.guard.HasTokens(),
-		Live: !q.still && q.Method == http.MethodGet, Now: q.at(q.now), Zone: q.now.Local().Format("UTC-07:00"),
+		Live: !q.still && q.Method == http.MethodGet, Now: atStamp(q.now, q.now), Zone: q.now.Local().Format("UTC-07:00"),
 		Style: q.up() + asset("app.css"), Script: q.up() + asset("app.js"),
 	}
 	if q.person.Role != "" { // the name of the database is for those who may read it

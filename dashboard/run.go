@@ -40,21 +40,13 @@ func (p *runPage) title() string { return p.WorkflowID }
 // fact is a line about a run, a gate or a schedule.
 type fact struct {
 	wording.Fact
-	Time  *stamp
-	After string // what follows the time
-	Link  template.URL
+	Link template.URL
 }
 
 // factsOf are facts as a page shows them.
-func (q *request) factsOf(facts []wording.Fact) (all []fact) {
+func factsOf(facts []wording.Fact) (all []fact) {
 	for _, f := range facts {
-		one := fact{Fact: f, Time: q.ago(f.At), After: wording.ByAndWhy(f.By, f.Why)}
-		switch {
-		case f.Due:
-			one.Time = q.until(f.At)
-		case f.Took != "":
-			one.After = "after " + f.Took
-		}
+		one := fact{Fact: f}
 		switch {
 		case f.WorkflowID != "":
 			one.Link = runLink(f.WorkflowID, f.RunID).Link
@@ -153,7 +145,7 @@ func (q *request) facts(d *view.Description) []fact {
 	if d.Reason != "" {
 		facts = append(facts, wording.Fact{Name: "reason", Text: d.Reason})
 	}
-	all := q.factsOf(facts)
+	all := factsOf(facts)
 	for _, o := range q.outside {
 		if to := o.of(d); to != "" {
 			all = append(all, fact{Fact: wording.Fact{Name: "see", Text: "its " + o.name}, Link: to})

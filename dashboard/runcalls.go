@@ -22,21 +22,14 @@ type callRow struct {
 	Until   *time.Time // when it continues
 	Tries   string     // which attempt it is at
 	Error   string
-	AtQueue string // where its attempts are
-	Notes   []note
+	AtQueue string         // where its attempts are
+	Notes   []wording.Fact // what is to be known of it
 	Beat    folded
 	Buttons []button
 }
 
 // Number is that of the call.
 func (r *callRow) Number() int64 { return r.Call.Call }
-
-// note is something that is to be known of a call, with the time that it is about.
-type note struct {
-	Text  string
-	Time  *stamp // may be nil
-	After string
-}
 
 // sumRow is a call with its state, if it is open, or how it ended.
 type sumRow struct {
@@ -57,43 +50,42 @@ func rowOfCall(q *request, d *view.Description, c *view.Call) *callRow {
 	if c.Gate != nil {
 		row.Until = cmp.Or(c.Next, c.Gate.OpenUntil)
 	}
-	say := func(text string, at *stamp, after string) { row.Notes = append(row.Notes, note{text, at, after}) }
+	say := func(f wording.Fact) { row.Notes = append(row.Notes, f) }
 	if w := c.Paused; w != nil && c.State != view.CallInDoubt {
-		say("paused", q.ago(&w.Since), wording.ByAndWhy(w.By, w.Why))
+		say(wording.Fact{Text: "paused", At: &w.Since, By: w.By, Why: w.Why})
 	}
 	if w := c.ActivityPaused; w != nil {
-		say("the activity was paused on all nodes", q.ago(&w.Since), wording.ByAndWhy(w.By, w.Why))
+		say(wording.Fact{Text: "the activity was paused on all nodes", At: &w.Since, By: w.By, Why: w.Why})
 	}
 	if c.TimesOut != nil {
-		say("the attempt times out", q.until(c.TimesOut), "")
+		say(wording.Fact{Text: "the attempt times out", At: c.TimesOut, Due: true})
 	}
 	if c.Deadline != nil {
-		say("the last attempt may start", q.until(c.Deadline), "")
+		say(wording.Fact{Text: "the last attempt may start", At: c.Deadline, Due: true})
 	}
 	if c.LostToCrashes > 0 {
-		say(human.Plural(c.LostToCrashes, "attempt was", "attempts were")+" lost with the process that ran it", nil, "")
+		say(wording.Fact{Text: human.Plural(c.LostToCrashes, "attempt was", "attempts were") + " lost with the process that ran it"})
 	}
 	if c.State == view.CallQuarantined {
-		say("quarantined, because it "+wording.Crashed(c.Crashes, nil, q.now), q.ago(c.Crashed), "")
+		say(wording.Fact{Text: "quarantined, because it " + wording.Crashed(c.Crashes, nil, q.now), At: c.Crashed})
 		w := view.Wait{For: view.WaitQuarantined, Crashes: c.Crashes, NoOtherBuild: c.NoOtherBuild}
 		for _, step := range wording.Steps(&w) {
 			if step.Do == "" {
-				say(step.Says, nil, "")
+				say(wording.Fact{Text: step.Says})
 			}
 		}
 	}
 	if doubt := c.Doubt; doubt != nil {
-		why := ""
+		f := wording.Fact{Text: wording.Doubted(doubt) + ",", At: cmp.Or(doubt.Ended, doubt.Started)}
 		if doubt.Error != c.LastError { // which stands above
-			why = human.Clip(doubt.Error, 200)
+			f.Note = human.Clip(doubt.Error, 200)
 		}
-		say(wording.Doubted(doubt)+",", q.ago(cmp.Or(doubt.Ended, doubt.Started)), why)
-		if asked := wording.Asked(doubt); asked != "" {
-			say(asked, nil, "")
+		if say(f); wording.Asked(doubt) != "" {
+			say(wording.Fact{Text: wording.Asked(doubt)})
 		}
 	}
 	if c.LastHeartbeat != nil {
-		say("last heartbeat", q.ago(c.LastHeartbeat), "")
+		say(wording.Fact{Text: "last heartbeat", At: c.LastHeartbeat})
 	}
 	if q.operator() && d.Closed == nil {
 		row.Buttons = append(callButtons(d.WorkflowID, c), activityButton(c)...)
@@ -118,7 +110,7 @@ func childWaits(q *request, p *runPage) error {
 		}
 		child := q.node(d, 0)
 		if child.Waits != "" {
-			row.Notes = append(row.Notes, note{Text: "where it stands:", After: child.Waits})
+			row.Notes = append(row.Notes, wording.Fact{Text: "where it stands:", Note: child.Waits})
 		}
 		if child.Why != "" {
 			row.Error = child.Why

@@ -108,7 +108,7 @@ func showSchedule(q *request) (any, error) {
 		}
 		p.Buttons = changeButtons(command.Schedule, s.Name, names...)
 	}
-	p.Facts = q.factsOf(append([]wording.Fact{{Name: "starts", Text: s.Workflow}}, wording.ScheduleFacts(s)...))
+	p.Facts = factsOf(append([]wording.Fact{{Name: "starts", Text: s.Workflow}}, wording.ScheduleFacts(s)...))
 	p.fires(q, s)
 	return p, nil
 }

@@ -42,8 +42,14 @@ func (s *sheet) functions() template.FuncMap {
 			return nil
 		}
 	}
+	ago, until := at(agoStamp), at(untilStamp)
 	return template.FuncMap{
-		"ago": at(agoStamp), "until": at(untilStamp), "at": at(atStamp),
+		"ago": ago, "until": until, "at": at(atStamp), "when": func(f wording.Fact) *stamp {
+			if f.Due {
+				return until(f.At)
+			}
+			return ago(f.At)
+		},
 		"count": count, "plural": human.Plural, "duration": human.Duration, "took": took, "minus": func(a, b int) int { return a - b },
 		"clip":  func(n int, s string) string { return human.Clip(s, n) },
 		"glyph": glyph, "tone": tone, "link": link, "run": runLink, "gate": gateLink, "schedule": scheduleLink, "about": aboutRecord,
@@ -121,18 +127,6 @@ func atStamp(t, now time.Time) *stamp {
 		format = "15:04:05.000"
 	}
 	return &stamp{Text: t.Local().Format(format), Full: human.Time(t), ISO: iso(t)}
-}
-
-// ago, until and at format times as seen at the time of the request, nil for nil.
-func (q *request) ago(t *time.Time) *stamp   { return q.stamp(t, agoStamp) }
-func (q *request) until(t *time.Time) *stamp { return q.stamp(t, untilStamp) }
-func (q *request) at(t time.Time) stamp      { return *atStamp(t, q.now) }
-
-func (q *request) stamp(t *time.Time, format func(t, now time.Time) *stamp) *stamp {
-	if t == nil {
-		return nil
-	}
-	return format(*t, q.now)
 }
 
 // Whole is the text without a fraction of a second that is none: nominal times rarely have one.

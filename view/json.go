@@ -3,6 +3,8 @@ package view
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"sync"
 	"time"
 
 	"github.com/perdure/perdure/retry"
@@ -10,14 +12,10 @@ import (
 
 // Durations are written as Go prints them, "1h30m0s", which time.ParseDuration and the
 // notation of policies read, and retry.Forever as "forever". Each type that has some is written and
-// read as another one that points to its fields: one that is less deep takes the place of the
-// number of the same name.
+// read as a copy of the same fields, of which those with durations are spans and stand last.
 
 // span is a duration in JSON.
 type span time.Duration
-
-// IsZero is for fields that are not written if they are zero.
-func (d *span) IsZero() bool { return *d == 0 }
 
 func (d span) MarshalText() ([]byte, error) { return []byte(exactly(time.Duration(d))), nil }
 
@@ -34,155 +32,121 @@ func (d *span) UnmarshalText(text []byte) error {
 	return nil
 }
 
-type (
-	plainAttempt       Attempt
-	plainCallAttempts  CallAttempts
-	plainGate          Gate
-	plainSchedule      Schedule
-	plainActivityStats ActivityStats
-	plainHourStats     HourStats
-	plainWorkflowStats WorkflowStats
-	plainTrialNumbers  TrialNumbers
-	plainTrialLoad     TrialLoad
-)
-
-type attemptJSON struct {
-	*plainAttempt
-	Delay *span `json:"delay,omitzero"`
+// spanned is the type of the copies of a struct.
+type spanned struct {
+	reflect.Type
+	from [][]int // the fields of the struct, in the order of those of the copy
 }
 
-func (a *Attempt) json() *attemptJSON { return &attemptJSON{(*plainAttempt)(a), (*span)(&a.Delay)} }
+var spannedTypes sync.Map // by the type of the struct
 
-// MarshalJSON writes durations as text.
-func (a Attempt) MarshalJSON() ([]byte, error) { return json.Marshal(a.json()) }
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (a *Attempt) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, a.json()) }
-
-func (a *FoundAttempt) json() any {
-	return &struct {
-		WorkflowID *string `json:"workflow_id"`
-		RunID      *string `json:"run_id"`
-		Workflow   *string `json:"workflow"`
-		*attemptJSON
-	}{&a.WorkflowID, &a.RunID, &a.Workflow, a.Attempt.json()}
+func spannedOf(t reflect.Type) *spanned {
+	if known, ok := spannedTypes.Load(t); ok {
+		return known.(*spanned)
+	}
+	s := &spanned{}
+	var fields []reflect.StructField
+	for _, last := range []bool{false, true} {
+		for _, f := range reflect.VisibleFields(t) {
+			if is := f.Type == reflect.TypeFor[time.Duration](); f.Anonymous || is != last {
+				continue
+			}
+			if last {
+				f.Type = reflect.TypeFor[span]()
+			}
+			fields, s.from = append(fields, reflect.StructField{Name: f.Name, Type: f.Type, Tag: f.Tag}), append(s.from, f.Index)
+		}
+	}
+	s.Type = reflect.StructOf(fields)
+	spannedTypes.Store(t, s)
+	return s
 }
 
-// MarshalJSON writes durations as text.
-func (a FoundAttempt) MarshalJSON() ([]byte, error) { return json.Marshal(a.json()) }
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (a *FoundAttempt) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, a.json()) }
-
-func (c *CallAttempts) json() any {
-	return &struct {
-		*plainCallAttempts
-		Run      *span `json:"run,omitzero"`
-		Backoff  *span `json:"backoff,omitzero"`
-		Retrying *span `json:"retrying,omitzero"`
-	}{(*plainCallAttempts)(c), (*span)(&c.Run), (*span)(&c.Backoff), (*span)(&c.Retrying)}
+// copied returns a pointer to a copy of the struct to which v points.
+func copied(v any) (s *spanned, of, to reflect.Value) {
+	of = reflect.ValueOf(v).Elem()
+	s = spannedOf(of.Type())
+	to = reflect.New(s.Type)
+	for i, from := range s.from {
+		field := to.Elem().Field(i)
+		field.Set(of.FieldByIndex(from).Convert(field.Type()))
+	}
+	return s, of, to
 }
 
-// MarshalJSON writes durations as text.
-func (c CallAttempts) MarshalJSON() ([]byte, error) { return json.Marshal(c.json()) }
+// written returns the JSON of the struct to which v points.
+func written(v any) ([]byte, error) {
+	_, _, to := copied(v)
+	return json.Marshal(to.Interface())
+}
 
-// UnmarshalJSON reads what MarshalJSON writes.
-func (c *CallAttempts) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, c.json()) }
-
-func (g *Gate) json() any {
-	return &struct {
-		*plainGate
-		OldestWait *span `json:"oldest_wait"`
-	}{(*plainGate)(g), (*span)(&g.OldestWait)}
+// read sets the struct to which v points to what its JSON has.
+func read(data []byte, v any) error {
+	s, of, to := copied(v)
+	err := json.Unmarshal(data, to.Interface())
+	for i, from := range s.from {
+		field := of.FieldByIndex(from)
+		field.Set(to.Elem().Field(i).Convert(field.Type()))
+	}
+	return err
 }
 
 // MarshalJSON writes durations as text.
-func (g Gate) MarshalJSON() ([]byte, error) { return json.Marshal(g.json()) }
+func (a Attempt) MarshalJSON() ([]byte, error) { return written(&a) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (g *Gate) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, g.json()) }
-
-func (s *Schedule) json() any {
-	return &struct {
-		*plainSchedule
-		RunTimeout   *span `json:"run_timeout,omitzero"`
-		ChainTimeout *span `json:"chain_timeout,omitzero"`
-	}{(*plainSchedule)(s), (*span)(&s.RunTimeout), (*span)(&s.ChainTimeout)}
-}
+func (a *Attempt) UnmarshalJSON(data []byte) error { return read(data, a) }
 
 // MarshalJSON writes durations as text.
-func (s Schedule) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
+func (a FoundAttempt) MarshalJSON() ([]byte, error) { return written(&a) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (s *Schedule) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, s.json()) }
-
-func (s *ActivityStats) json() any {
-	return &struct {
-		*plainActivityStats
-		Retrying     *span `json:"retrying"`
-		MeanRetrying *span `json:"mean_retrying"`
-		Median       *span `json:"median"`
-		P95          *span `json:"p95"`
-	}{(*plainActivityStats)(s), (*span)(&s.Retrying), (*span)(&s.MeanRetrying), (*span)(&s.Median), (*span)(&s.P95)}
-}
+func (a *FoundAttempt) UnmarshalJSON(data []byte) error { return read(data, a) }
 
 // MarshalJSON writes durations as text.
-func (s ActivityStats) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
+func (c CallAttempts) MarshalJSON() ([]byte, error) { return written(&c) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (s *ActivityStats) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, s.json()) }
-
-func (s *HourStats) json() any {
-	return &struct {
-		*plainHourStats
-		Median *span `json:"median"`
-		P95    *span `json:"p95"`
-	}{(*plainHourStats)(s), (*span)(&s.Median), (*span)(&s.P95)}
-}
+func (c *CallAttempts) UnmarshalJSON(data []byte) error { return read(data, c) }
 
 // MarshalJSON writes durations as text.
-func (s HourStats) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
+func (g Gate) MarshalJSON() ([]byte, error) { return written(&g) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (s *HourStats) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, s.json()) }
-
-func (s *WorkflowStats) json() any {
-	return &struct {
-		*plainWorkflowStats
-		Median *span `json:"median"`
-		P95    *span `json:"p95"`
-	}{(*plainWorkflowStats)(s), (*span)(&s.Median), (*span)(&s.P95)}
-}
+func (g *Gate) UnmarshalJSON(data []byte) error { return read(data, g) }
 
 // MarshalJSON writes durations as text.
-func (s WorkflowStats) MarshalJSON() ([]byte, error) { return json.Marshal(s.json()) }
+func (s Schedule) MarshalJSON() ([]byte, error) { return written(&s) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (s *WorkflowStats) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, s.json()) }
-
-func (n *TrialNumbers) json() any {
-	return &struct {
-		*plainTrialNumbers
-		P50 *span `json:"p50"`
-		P99 *span `json:"p99"`
-	}{(*plainTrialNumbers)(n), (*span)(&n.P50), (*span)(&n.P99)}
-}
+func (s *Schedule) UnmarshalJSON(data []byte) error { return read(data, s) }
 
 // MarshalJSON writes durations as text.
-func (n TrialNumbers) MarshalJSON() ([]byte, error) { return json.Marshal(n.json()) }
+func (s ActivityStats) MarshalJSON() ([]byte, error) { return written(&s) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (n *TrialNumbers) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, n.json()) }
-
-func (l *TrialLoad) json() any {
-	return &struct {
-		*plainTrialLoad
-		Width *span `json:"width"`
-	}{(*plainTrialLoad)(l), (*span)(&l.Width)}
-}
+func (s *ActivityStats) UnmarshalJSON(data []byte) error { return read(data, s) }
 
 // MarshalJSON writes durations as text.
-func (l TrialLoad) MarshalJSON() ([]byte, error) { return json.Marshal(l.json()) }
+func (s HourStats) MarshalJSON() ([]byte, error) { return written(&s) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (l *TrialLoad) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, l.json()) }
+func (s *HourStats) UnmarshalJSON(data []byte) error { return read(data, s) }
+
+// MarshalJSON writes durations as text.
+func (s WorkflowStats) MarshalJSON() ([]byte, error) { return written(&s) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *WorkflowStats) UnmarshalJSON(data []byte) error { return read(data, s) }
+
+// MarshalJSON writes durations as text.
+func (n TrialNumbers) MarshalJSON() ([]byte, error) { return written(&n) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *TrialNumbers) UnmarshalJSON(data []byte) error { return read(data, n) }
+
+// MarshalJSON writes durations as text.
+func (l TrialLoad) MarshalJSON() ([]byte, error) { return written(&l) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (l *TrialLoad) UnmarshalJSON(data []byte) error { return read(data, l) }

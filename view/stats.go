@@ -24,6 +24,9 @@ type ActivityStats struct {
 	// Retrying is the time from the end of the first attempt to the end of the call,
 	// summed over the calls with more than one attempt.
 	Retrying time.Duration `json:"retrying"`
+	// MeanRetrying is Retrying divided by the calls that did not succeed at the first
+	// attempt; 0 if there are none.
+	MeanRetrying time.Duration `json:"mean_retrying"`
 
 	// Median and P95 are the times from when a call was scheduled to its end that half and 95 of
 	// 100 of those did not exceed that succeeded, exhausted or failed; 0 if there are none. They
@@ -36,9 +39,6 @@ type ActivityStats struct {
 	FirstTryRate float64 `json:"first_try_rate"`
 	// AttemptsPerCall is the mean number of attempts, 0 without calls.
 	AttemptsPerCall float64 `json:"attempts_per_call"`
-	// MeanRetrying is Retrying divided by the calls that did not succeed at the first
-	// attempt; 0 if there are none.
-	MeanRetrying time.Duration `json:"mean_retrying"`
 }
 
 // HourFilter selects what is counted by the hour.

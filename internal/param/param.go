@@ -211,13 +211,7 @@ func (p *Param) Set(of any, text string) error {
 func (p *Param) setPlain(v reflect.Value, text string) error {
 	switch v.Kind() {
 	case reflect.String:
-		for _, one := range p.Enum {
-			if text == one {
-				v.SetString(text)
-				return nil
-			}
-		}
-		if p.Enum != nil {
+		if p.Enum != nil && !slices.Contains(p.Enum, text) {
 			return Bad(p.name(), "it can be "+strings.Join(p.Enum, ", "), "is %q", Clip(text))
 		}
 		v.SetString(text)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -20,14 +19,12 @@ func (db *source) unanswered(ctx context.Context, err error, waited time.Duratio
 	case ctx.Err() != nil:
 		return err
 	case isRejected:
-		return &Error{Code: exitError, What: fmt.Sprintf("The workflow rejects the update %q: %v.", rejected.Update, rejected.Err)}
+		return failure(exitError, "", "The workflow rejects the update %q: %v.", rejected.Update, rejected.Err)
 	case errors.Is(err, perdure.ErrUnanswered):
-		return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no answer within %s.", human.Duration(waited)), Hint: engine}
+		return failure(exitTimedOut, engine, "There was no answer within %s.", human.Duration(waited))
 	case errors.Is(err, perdure.ErrNoAnswer):
-		return &Error{
-			Code: exitTimedOut, What: fmt.Sprintf("There was no result within %s.", human.Duration(waited)),
-			Hint: "The update is durable; repeat it with the same --id. " + engine,
-		}
+		return failure(exitTimedOut, "The update is durable; repeat it with the same --id. "+engine,
+			"There was no result within %s.", human.Duration(waited))
 	}
 	return err
 }

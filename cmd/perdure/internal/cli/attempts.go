@@ -35,8 +35,6 @@ the first try are not found there; "perdure stats activities" counts them.`,
   perdure attempts order-17 --after 17.3 --limit 50
   perdure attempts --activity charge --error-type Unavailable --since 24h
   perdure attempts --outcome lost --limit 0 -o jsonl`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := opt.resolve(); err != nil {
 				return err
@@ -93,9 +91,8 @@ func attemptsOf(id string, part view.AttemptRange, opt *ledgerOptions) *workflow
 }
 
 // foundTable shows attempts of several workflows.
-func foundTable(scr *screen, found []view.FoundAttempt) error {
-	table := scr.table("ENDED", "ID", "STEP", "ATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
-	table.Right(3)
+func foundTable(scr *screen, found []view.FoundAttempt) {
+	table := scr.table("ENDED", "ID", "STEP", "\tATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Spare("REASON", "NEXT AFTER", "TOOK")
 	for _, t := range found {
 		took, delay := "", ""
@@ -108,14 +105,13 @@ func foundTable(scr *screen, found []view.FoundAttempt) error {
 		table.Row(scr.ago(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
 			wording.Typed(t.ErrorType, t.Message))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // attemptTable shows attempts of one workflow.
-func attemptTable(scr *screen, attempts []view.Attempt) error {
+func attemptTable(scr *screen, attempts []view.Attempt) {
 	now := scr.env.Now()
-	table := scr.table("CALL", "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
-	table.Right(0, 2)
+	table := scr.table("\tCALL", "STEP", "\tATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Spare("REASON", "TOOK")
 	for i, t := range attempts {
 		if t.NotKept > 0 {
@@ -144,5 +140,5 @@ func attemptTable(scr *screen, attempts []view.Attempt) error {
 		table.Row(fmt.Sprint(t.Call), t.Name, fmt.Sprint(t.Number), status(t.Outcome), started, took, t.Reason, delay,
 			wording.Typed(t.ErrorType, t.Message))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -31,8 +30,6 @@ continues with those that started earlier.`,
 		Example: `  perdure audit
   perdure audit order-17
   perdure audit --since 12h --limit 0 -o jsonl`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return auditGroup(scr, db, cmd.Context(), &opt, filter)
@@ -67,11 +64,14 @@ func auditGroup(scr *screen, db *source, ctx context.Context, opt *ledgerOptions
 		if err != nil {
 			return err
 		}
-		err = showAll(scr, found.Records, "Nothing that was done"+db.inGroup()+" is on record; what no engine has seen yet is not.", func(scr *screen, records []view.AuditRecord) error {
-			return errors.Join(auditTable(scr, records), pausedNow(scr, ctx, e))
-		})
+		err = showAll(scr, found.Records, "Nothing that was done"+db.inGroup()+" is on record; what no engine has seen yet is not.", auditTable)
 		if err != nil || scr.format != formatTable {
 			return err
+		}
+		if len(found.Records) > 0 {
+			if err := pausedNow(scr, ctx, e); err != nil {
+				return err
+			}
 		}
 		if found.More {
 			scr.cutOff("entries, the latest", len(found.Records))
@@ -104,23 +104,21 @@ func pausedNow(scr *screen, ctx context.Context, e *perdure.Engine) error {
 }
 
 // controlTable shows operations on calls and workflows.
-func controlTable(scr *screen, records []view.ControlRecord) error {
-	table := scr.table("TIME", "ID", "CALL", "NAME", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
+func controlTable(scr *screen, records []view.ControlRecord) {
+	table := scr.table("TIME", "ID", "\tCALL", "NAME", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
 	table.Spare("ID", "NOTE")
-	table.Right(2)
 	for _, r := range records {
 		table.Row(scr.ago(r.Time), r.WorkflowID, unlessZero(r.Call), r.Name, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // auditTable shows operations in the whole group.
-func auditTable(scr *screen, records []view.AuditRecord) error {
-	table := scr.table("TIME", "KIND", "NAME", "CALL", "STEP", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
+func auditTable(scr *screen, records []view.AuditRecord) {
+	table := scr.table("TIME", "KIND", "NAME", "\tCALL", "STEP", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
 	table.Spare("STEP", "CALL", "NOTE", "KIND")
-	table.Right(3)
 	for _, r := range records {
 		table.Row(scr.ago(r.Time), r.Kind, r.Name, unlessZero(r.Call), r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

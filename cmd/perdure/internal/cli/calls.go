@@ -36,8 +36,6 @@ the latest attempt of a step.`,
   perdure calls --more-than 3
   perdure calls --more-than 3 --activity charge --since 24h -o json
   perdure calls --reason max_attempts`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := opt.resolve(); err != nil {
 				return err
@@ -93,9 +91,8 @@ func callsOf(db *source, part view.CallRange, moreThan int) *workflowList[view.C
 // noCalls says that nothing is found.
 const noCalls = "No steps match"
 
-func callTable(scr *screen, calls []view.CallAttempts) error {
-	table := scr.table("ID", "CALL", "STEP", "ATTEMPTS", "NOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
-	table.Right(1, 3, 4)
+func callTable(scr *screen, calls []view.CallAttempts) {
+	table := scr.table("ID", "\tCALL", "STEP", "\tATTEMPTS", "\tNOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
 	table.Spare("REASON", "NOT KEPT", "LAST ENDED", "BACKED OFF", "RAN")
 	for _, c := range calls {
 		last := term.Either{}
@@ -105,5 +102,5 @@ func callTable(scr *screen, calls []view.CallAttempts) error {
 		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), unlessZero(c.NotKept), human.Duration(c.Run), human.Duration(c.Backoff),
 			human.Duration(c.Retrying), last, status(c.Outcome), c.Reason, wording.Error(&c))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

@@ -33,7 +33,6 @@ begins where it would without this. See which builds there are: perdure nodes`,
   perdure canary --build v1.5.0 --share 0
   perdure canary
   perdure canary --end`,
-		Args: noArguments,
 	}
 	u.flags(scr, cmd)
 	cmd.Flags().BoolVar(&ends, "end", false, "let new workflows begin on any build")

@@ -30,20 +30,17 @@ func (w *whichRun) explain(db *source, workflow string, err error) error {
 	if w.id == "" || !errors.Is(err, perdure.ErrNotFound) {
 		return err
 	}
-	return &Error{
-		Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no run %q.", workflow, w.id),
-		Hint: "See which ones it has: " + db.sameDatabase("perdure show "+human.ShellWord(workflow)),
-	}
+	return failure(exitNotFound, "See which ones it has: "+db.sameDatabase("perdure show", workflow),
+		"Workflow %q has no run %q.", workflow, w.id)
 }
 
 // chain shows the runs of a chain and marks this one.
-func chain(scr *screen, d *view.Description) error {
+func chain(scr *screen, d *view.Description) {
 	if len(d.Chain) == 0 {
-		return nil
+		return
 	}
-	table := scr.titled("Runs"+earlier(d.Chain), "", "NO", "RUN", "STARTED AS", "ATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
+	table := scr.titled("Runs"+earlier(d.Chain), "", "\tNO", "RUN", "STARTED AS", "\tATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
 	table.Indent = "  "
-	table.Right(1, 4)
 	for _, run := range d.Chain {
 		here, began, ended, why := "", run.Created, "", run.Initiator
 		if run.RunID == d.RunID {
@@ -59,7 +56,7 @@ func chain(scr *screen, d *view.Description) error {
 		table.Row(here, fmt.Sprint(run.Number), run.RunID, why, fmt.Sprint(run.Attempt), status(run.Status),
 			human.Time(began), ended, wording.Typed(run.ErrorType, run.Error))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // earlier says that there were runs before those shown.

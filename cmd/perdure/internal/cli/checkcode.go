@@ -35,7 +35,6 @@ see ops.CheckCode and docs/deploying.md.
 The exit code is 7 if a run that continues now would stop.`,
 		Example: `  perdure check-code --db flows.db
   perdure check-code --db flows.db --sample 100 -o json`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter.Limit = cmp.Or(filter.Limit, math.MaxInt32)
 			runtime, err := actions.runtime(func(string) {})
@@ -72,18 +71,18 @@ func checkCode(scr *screen, db *source, ctx context.Context, runtime *flow.Runti
 	}
 	filter.Workflow, filter.Progress = flow.Workflow.Name(), scr.counted()
 	c, err := ops.CheckCode(ctx, e, filter)
+	var counts view.Counts
+	if err == nil && scr.format == formatTable {
+		counts, err = ops.Counts(ctx, e, 0)
+	}
 	if err == nil {
-		err = scr.judge(c, c.OK, "Open runs would stop.", func() error { return codeChecked(scr, db, ctx, e, c) })
+		err = scr.judge(c, c.OK, "Open runs would stop.", func() { codeChecked(scr, db, c, counts) })
 	}
 	return errors.Join(err, e.Close())
 }
 
 // codeChecked shows the result of a code check to people.
-func codeChecked(scr *screen, db *source, ctx context.Context, e *perdure.Engine, c *view.CodeCheck) error {
-	counts, err := ops.Counts(ctx, e, 0)
-	if err != nil {
-		return err
-	}
+func codeChecked(scr *screen, db *source, c *view.CodeCheck, counts view.Counts) {
 	switch {
 	case c.Open == 0:
 		scr.printf("No run of a flow file is open%s.\n", db.inGroup())
@@ -92,9 +91,7 @@ func codeChecked(scr *screen, db *source, ctx context.Context, e *perdure.Engine
 	default:
 		scr.printf("%s: %s\n", replayed(c), term.Painted{Text: human.Count(c.Types[0].Stops) + " would stop.", Colour: term.Bad})
 	}
-	if err := codeFindings(scr, c); err != nil {
-		return err
-	}
+	codeFindings(scr, c)
 	others := -c.Open
 	for _, status := range wording.OpenStatuses {
 		others += counts.Runs[status]
@@ -102,7 +99,6 @@ func codeChecked(scr *screen, db *source, ctx context.Context, e *perdure.Engine
 	if others > 0 {
 		scr.printf("\n%s left out. Go programs check their own: ops.CheckCode.\n", human.Plural(others, "other open run is", "other open runs are"))
 	}
-	return nil
 }
 
 // replayed says how many runs were replayed, out of how many.
@@ -117,9 +113,9 @@ func replayed(c *view.CodeCheck) string {
 }
 
 // codeFindings lists the runs that do not fit.
-func codeFindings(scr *screen, c *view.CodeCheck) error {
+func codeFindings(scr *screen, c *view.CodeCheck) {
 	if len(c.Findings) == 0 {
-		return nil
+		return
 	}
 	scr.printf("\n")
 	table := scr.table("ID", "STATUS", "STOPS", "VERDICT", "REASON")
@@ -131,11 +127,8 @@ func codeFindings(scr *screen, c *view.CodeCheck) error {
 		}
 		table.Row(f.WorkflowID, f.Status, stops, f.Verdict, f.Reason)
 	}
-	if err := table.Write(scr.out); err != nil {
-		return err
-	}
+	table.Write(scr.out)
 	if c.More > 0 {
 		scr.printf("\nThere are %s more. To list them: --limit 0\n", human.Count(c.More))
 	}
-	return nil
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"strings"
@@ -42,12 +41,8 @@ var targets = map[command.On]struct {
 func ofTable(scr *screen, db *source, c *command.Command) *cobra.Command {
 	u := &use{Command: c, params: c.New(), names: true}
 	cmd := u.cobra(scr)
-	cmd.Args = arguments
-	switch target := targets[c.On]; {
-	case target.names != nil:
-		cmd.ValidArgsFunction = db.completeArgument(target.names)
-	case target.argument != "":
-		cmd.ValidArgsFunction = db.completeID
+	if names := targets[c.On].names; names != nil {
+		cmd.ValidArgsFunction = db.completeArgument(names)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name := ""
@@ -157,7 +152,7 @@ func carryOut(scr *screen, db *source, ctx context.Context, u *use, name string)
 		case effect.Answer != nil:
 			scr.printf("%s\n", string(effect.Answer))
 		case effect.Run != "":
-			scr.printf("%s To see its progress: %s\n", effect.Done, db.sameDatabase("perdure show "+human.ShellWord(effect.Run)))
+			scr.printf("%s To see its progress: %s\n", effect.Done, db.sameDatabase("perdure show", effect.Run))
 		case effect.Done != "":
 			scr.printf("%s\n", effect.Done)
 		case u.Did != "":
@@ -217,10 +212,10 @@ func (db *source) withTarget(ctx context.Context, u *use, name string, f func(e 
 	}
 	err := wrongParam(u.params, open(ctx, f))
 	if changed, ok := errors.AsType[*view.ChangedError](err); ok {
-		return &Error{Code: exitError, What: human.Sentence(changed.Error()), Hint: "See how it is now: " + db.sameDatabase("perdure "+u.see(name))}
+		return failure(exitError, "See how it is now: "+db.sameDatabase("perdure "+u.see(name)), "%s", human.Sentence(changed.Error()))
 	}
 	if refused, ok := errors.AsType[*view.InputError](err); ok && u.On == command.Gate {
-		return &Error{Code: exitError, What: human.Sentence(refused.Error()), Hint: "See how the gate stands: " + db.sameDatabase("perdure "+u.see(name))}
+		return failure(exitError, "See how the gate stands: "+db.sameDatabase("perdure "+u.see(name)), "%s", human.Sentence(refused.Error()))
 	}
 	return err
 }
@@ -230,12 +225,12 @@ func (db *source) withToken(ctx context.Context, f func(e *perdure.Engine) error
 	err := db.withEngine(ctx, f)
 	switch {
 	case errors.Is(err, perdure.ErrInvalidToken):
-		return &Error{Code: exitUsage, What: "The token is not of an attempt in this database.", Hint: "Check that it is complete, and --db."}
+		return usage("Check that it is complete, and --db.", "The token is not of an attempt in this database.")
 	case errors.Is(err, perdure.ErrStaleToken):
 		_, rest, _ := strings.Cut(err.Error(), perdure.ErrStaleToken.Error())
-		return &Error{Code: exitError, What: "The attempt is over" + rest + ".", Hint: "A later attempt has another token."}
+		return failure(exitError, "A later attempt has another token.", "The attempt is over%s.", rest)
 	case errors.Is(err, perdure.ErrNotFound):
-		return &Error{Code: exitNotFound, What: "The workflow of this attempt no longer exists."}
+		return failure(exitNotFound, "", "The workflow of this attempt no longer exists.")
 	}
 	return err
 }
@@ -255,7 +250,7 @@ func (db *source) withNamed(ctx context.Context, kind, name string, f func(e *pe
 		if kind == "gate" {
 			hint += " (a gate appears when the first call comes to it)"
 		}
-		return &Error{Code: exitNotFound, What: fmt.Sprintf("There is no %s %q in %s.", kind, name, db.place(e)), Hint: hint}
+		return failure(exitNotFound, hint, "There is no %s %q in %s.", kind, name, db.place(e))
 	})
 }
 

@@ -24,8 +24,6 @@ a reset has changed.`,
 		Example: `  perdure compare order-17 order-18
   perdure compare order-17 order-17 --run 01a2245b-c737-724a-b896-b4501454350a
   perdure compare order-17 order-18 -o json`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
 				a, err := overviewOf(cmd.Context(), db, e, args[0], run)
@@ -37,7 +35,7 @@ a reset has changed.`,
 					return err
 				}
 				c := view.Compare(a, b)
-				return scr.show(c, func() error { return compared(scr, &c) })
+				return scr.show(c, func() { compared(scr, &c) })
 			})
 		},
 	}
@@ -54,7 +52,7 @@ func overviewOf(ctx context.Context, db *source, e *perdure.Engine, id string, r
 	return o, nil
 }
 
-func compared(scr *screen, c *view.Comparison) error {
+func compared(scr *screen, c *view.Comparison) {
 	for _, r := range []*view.Run{&c.A, &c.B} {
 		text := r.Status
 		if took := wording.Lasted(r); took != "" {
@@ -64,13 +62,12 @@ func compared(scr *screen, c *view.Comparison) error {
 	}
 	scr.printf("%s\n", wording.Compared(c))
 	if len(c.Calls) == 0 {
-		return nil
+		return
 	}
-	table := scr.table("CALL", "STEP", c.A.WorkflowID, c.B.WorkflowID)
-	table.Right(0)
+	table := scr.table("\tCALL", "STEP", c.A.WorkflowID, c.B.WorkflowID)
 	for i := range c.Calls {
 		p := &c.Calls[i]
 		table.Row(fmt.Sprint(p.Call), wording.StepOf(p), wording.Went(p.A), wording.Went(p.B))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

@@ -45,7 +45,6 @@ they are. The command needs no keys.`,
   perdure copy --from shop.db --to postgres://db.example/shop
   perdure copy --from postgres://db.example/shop --to shop-2.db
   perdure copy --from shop.db --to postgres://db.example/shop --unseal`,
-		Args:        noArguments,
 		Annotations: map[string]string{noGroup: "All groups are copied.", noDatabase: "Name both databases with --from and --to."},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -124,7 +123,7 @@ func ofFlag(flag string, err error) error {
 		return &said
 	}
 	if errors.Is(err, perdure.ErrForeign) {
-		return &Error{Code: exitError, What: human.Sentence(err.Error()), Hint: "Name an engine's database with " + flag + "."}
+		return failure(exitError, "Name an engine's database with "+flag+".", "%s", human.Sentence(err.Error()))
 	}
 	return err
 }
@@ -139,16 +138,14 @@ func openTarget(ctx context.Context, to database.Name) (store.Store, error) {
 // copyError says what to do about an error of a copy.
 func copyError(err error) error {
 	if refused, ok := errors.AsType[*copying.RefusedError](err); ok {
-		return &Error{Code: exitError, What: refused.What, Hint: refused.Hint}
+		return failure(exitError, refused.Hint, "%s", refused.What)
 	}
 	if used, ok := errors.AsType[*store.InUseError](err); ok {
-		return &Error{
-			Code: exitError, What: fmt.Sprintf("%s is in use: %s.", used.Location, used.Holder),
-			Hint: "Stop its engines and workers, and run the command again. One on a server that was killed counts as running until its lease has expired (10 seconds by default).",
-		}
+		return failure(exitError, "Stop its engines and workers, and run the command again. One on a server that was killed counts as running until its lease has expired (10 seconds by default).",
+			"%s is in use: %s.", used.Location, used.Holder)
 	}
 	if store.Refused(err) {
-		return &Error{Code: exitError, What: human.Sentence(err.Error()), Hint: "On a server the command needs a user who owns the schema: it makes triggers that close the tables."}
+		return failure(exitError, "On a server the command needs a user who owns the schema: it makes triggers that close the tables.", "%s", human.Sentence(err.Error()))
 	}
 	return err
 }

@@ -66,7 +66,6 @@ behind a proxy that has one: a token sent in clear text can be read on its way.`
   perdure dashboard --read-only --db postgres://shop@db.example/shop
   perdure dashboard --listen :7460 --token-file tokens.txt --allow-host perdure.example.com
   perdure dashboard --listen :443 --token-file tokens.txt --allow-host perdure.example.com --tls-cert cert.pem --tls-key key.pem`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(scr, db, cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
@@ -195,24 +194,20 @@ func certificate(f serverFlags) (*tls.Config, error) {
 }
 
 func tellListening(scr *screen, l listening) error {
-	if scr.format != formatTable {
-		if err := scr.document(l); err != nil {
-			return err
+	err := scr.show(l, func() {
+		who := "everyone on this machine may do everything"
+		switch {
+		case l.Tokens > 0 && l.ReadOnly:
+			who = "read only, with " + human.Plural(l.Tokens, "token", "tokens")
+		case l.Tokens > 0:
+			who = "with " + human.Plural(l.Tokens, "token", "tokens")
+		case l.ReadOnly:
+			who = "everyone on this machine may read"
 		}
-		return scr.out.Flush()
-	}
-	who := "everyone on this machine may do everything"
-	switch {
-	case l.Tokens > 0 && l.ReadOnly:
-		who = "read only, with " + human.Plural(l.Tokens, "token", "tokens")
-	case l.Tokens > 0:
-		who = "with " + human.Plural(l.Tokens, "token", "tokens")
-	case l.ReadOnly:
-		who = "everyone on this machine may read"
-	}
-	scr.printf("Serving %s at %s (%s). Interrupt to stop.\n", l.Database, l.URL, who)
-	scr.printf("The API is described at %s\n", l.API)
-	return scr.out.Flush()
+		scr.printf("Serving %s at %s (%s). Interrupt to stop.\n", l.Database, l.URL, who)
+		scr.printf("The API is described at %s\n", l.API)
+	})
+	return errors.Join(err, scr.out.Flush())
 }
 
 // serveUntil serves on a listener until ctx ends, and lets requests in progress finish.

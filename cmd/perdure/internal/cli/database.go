@@ -122,12 +122,10 @@ func (db *source) ofRun(ctx context.Context, e *perdure.Engine, id string, err e
 		if isActivity(ctx, e, id) {
 			what += fmt.Sprintf(" It is the name of an activity, as in --activity %s.", human.ShellWord(id))
 		}
-		return &Error{Code: exitNotFound, What: what, Hint: "See which ones there are: " + db.sameDatabase("perdure list")}
+		return failure(exitNotFound, "See which ones there are: "+db.sameDatabase("perdure list"), "%s", what)
 	case errors.Is(err, perdure.ErrClosed):
-		return &Error{
-			Code: exitError, What: fmt.Sprintf("Workflow %q has ended.", id),
-			Hint: "See how it ended: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
-		}
+		return failure(exitError, "See how it ended: "+db.sameDatabase("perdure show", id),
+			"Workflow %q has ended.", id)
 	}
 	return err
 }

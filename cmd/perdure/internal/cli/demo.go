@@ -39,7 +39,6 @@ name, and touches nothing else.`,
   perdure demo --keep
   perdure demo --orders 1000 --dir my-demo --kills 10
   perdure demo --db postgres://shop@db.example/shop --workers 4`,
-		Args:        noArguments,
 		Annotations: map[string]string{noGroup: "A demo has its database to itself."},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := demoDatabase(db, &opt, cmd.Flags().Changed("workers")); err != nil {
@@ -175,7 +174,6 @@ func demoWorkerCommand(scr *screen) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "worker",
 		Hidden:      true,
-		Args:        noArguments,
 		Annotations: map[string]string{noDatabase: toldByParent, noGroup: toldByParent},
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if opt.Database, err = demo.WorkerDatabase(scr.env.Getenv); err != nil {

@@ -31,7 +31,6 @@ others. The command changes nothing, and engines may run meanwhile.
 The exit code is 7 if something is wrong.`,
 		Example: `  perdure doctor
   perdure doctor --since 24h -o json`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter := view.DoctorFilter{Since: opt.Since.At, Limit: limit}
 			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error { return doctor(scr, cmd.Context(), e, filter) })
@@ -48,11 +47,11 @@ func doctor(scr *screen, ctx context.Context, e *perdure.Engine, filter view.Doc
 	if err != nil {
 		return err
 	}
-	return scr.judge(c, c.OK, "Something on record is wrong.", func() error {
+	return scr.judge(c, c.OK, "Something on record is wrong.", func() {
 		scr.printf("Read %s with %s, and %s.\n", human.Plural(c.Runs, "run", "runs"), human.Plural(c.Turns, "turn", "turns"), human.Plural(c.Others, "gate or schedule", "gates and schedules"))
 		if c.OK {
 			scr.printf("%s\n", term.Painted{Text: "Nothing is wrong.", Colour: term.Good})
-			return nil
+			return
 		}
 		scr.printf("%s\n", term.Painted{Text: human.Plural(len(c.Findings), "thing is wrong:", "things are wrong:"), Colour: term.Bad})
 		for _, f := range c.Findings {
@@ -61,7 +60,6 @@ func doctor(scr *screen, ctx context.Context, e *perdure.Engine, filter view.Doc
 		if c.More {
 			scr.printf("\nThere is more. Set a higher --limit.\n")
 		}
-		return nil
 	})
 }
 

@@ -46,10 +46,13 @@ type Error struct {
 
 func (e *Error) Error() string { return e.What }
 
-// usage is an error in the command's arguments.
-func usage(hint, format string, args ...any) *Error {
-	return &Error{Code: exitUsage, What: fmt.Sprintf(format, args...), Hint: hint}
+// failure is an error with an exit code, and what to do about it, which may be empty.
+func failure(code int, hint, format string, args ...any) *Error {
+	return &Error{Code: code, What: fmt.Sprintf(format, args...), Hint: hint}
 }
+
+// usage is an error in the command's arguments.
+func usage(hint, format string, args ...any) *Error { return failure(exitUsage, hint, format, args...) }
 
 // explain converts any error to one that the user can act on.
 func explain(scr *screen, ctx context.Context, err error) *Error {

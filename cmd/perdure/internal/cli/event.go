@@ -7,22 +7,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
 // eventView is an event of a history for programs. The record has times and durations as
 // numbers; the output has them as text, like all other output.
-type eventView struct{ view.Event }
+type eventView struct {
+	view.Event
+	line string // what it says to people
+}
 
 // MarshalJSON returns the event's record with times and durations as text.
 func (e eventView) MarshalJSON() ([]byte, error) { return legible(e.Record, ""), nil }
 
-func eventViews(events []view.Event) []eventView {
-	all := make([]eventView, len(events))
+func eventViews(events []view.Event, told bool) (all []eventView, err error) {
+	all = make([]eventView, len(events))
 	for i, e := range events {
-		all[i] = eventView{e}
+		if all[i].Event = e; told {
+			said, err := wording.EventOf(&e)
+			if err != nil {
+				return nil, err
+			}
+			all[i].line = said.String()
+		}
 	}
-	return all
+	return all, nil
 }
 
 // unit says what a number in a record counts.

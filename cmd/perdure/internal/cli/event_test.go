@@ -24,7 +24,7 @@ func TestF28_NoTimeOfAnEventIsANumber(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := json.Marshal(eventView{view.Event{Record: record}})
+		text, err := json.Marshal(eventView{Event: view.Event{Record: record}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -34,7 +33,6 @@ has encrypted stays encrypted. --redact drops payloads and the words of errors a
 		Example: `  perdure export order-17 >testdata/order-17.jsonl
   perdure export --type checkout --status completed --until 2026-01-01 --limit 0 >2025.jsonl
   perdure export order-17 --redact >for-the-report.jsonl`,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			filter, err := opt.filter()
 			if err != nil {
@@ -100,7 +98,7 @@ func exportRuns(scr *screen, db *source, ctx context.Context, ids []string, filt
 			}
 			own := slices.DeleteFunc(runs, func(r view.Run) bool { return r.WorkflowID != id })
 			if len(own) == 0 {
-				return &Error{Code: exitNotFound, What: fmt.Sprintf("There is no workflow %q in %s.", id, db.place(e)), Hint: "See which ones there are: " + db.sameDatabase("perdure list")}
+				return failure(exitNotFound, "See which ones there are: "+db.sameDatabase("perdure list"), "There is no workflow %q in %s.", id, db.place(e))
 			}
 			if err := write(own); err != nil {
 				return err
@@ -123,7 +121,6 @@ An engine continues with runs that are open, beside the database from which they
 command refuses them without --open.`,
 		Example: `  perdure import order-17.jsonl --db lab.db
   perdure export --limit 0 | perdure import - --db archive.db`,
-		Args:        arguments,
 		Annotations: map[string]string{noGroup: "The file says to which group a run belongs."},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return importRuns(scr, db, cmd.Context(), args[0], open)
@@ -149,13 +146,11 @@ func importRuns(scr *screen, db *source, ctx context.Context, path string, open 
 	}
 	all, err := copying.Parse(from)
 	if err != nil {
-		return &Error{Code: exitError, What: human.Sentence(err.Error())}
+		return failure(exitError, "", "%s", human.Sentence(err.Error()))
 	}
 	if ids := copying.Open(all); len(ids) > 0 && !open {
-		return &Error{
-			Code: exitError, What: fmt.Sprintf("%s of the file would continue in this database: %s.", human.Plural(len(ids), "open run", "open runs"), strings.Join(ids[:min(len(ids), 3)], ", ")),
-			Hint: "To import them, add --open. Their effects happen again unless they ended where they come from.",
-		}
+		return failure(exitError, "To import them, add --open. Their effects happen again unless they ended where they come from.",
+			"%s of the file would continue in this database: %s.", human.Plural(len(ids), "open run", "open runs"), strings.Join(ids[:min(len(ids), 3)], ", "))
 	}
 	to, err := openTarget(ctx, name)
 	if err != nil {

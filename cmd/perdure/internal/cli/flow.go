@@ -37,8 +37,6 @@ with @ are actions, and brackets after them say how they are retried.
 
 Kill it while it runs and run it again: it continues where it was.
 The language is described in docs/flow.md; perdure flow help lists what files can call.`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(flowRunCommand(scr, db), flowServeCommand(scr, db), flowCheckCommand(scr), flowTestCommand(scr), flowFormatCommand(scr), flowHelpCommand(scr))
 	return cmd
@@ -146,7 +144,7 @@ func flowFileError(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return usage("Name a file that exists.", "There is no file %q.", path)
 	}
-	return &Error{Code: exitError, What: fmt.Sprintf("The file %q cannot be read: %v.", path, err)}
+	return failure(exitError, "", "The file %q cannot be read: %v.", path, err)
 }
 
 // faultsOf returns the faults of a file, or none if the error is another one.
@@ -181,7 +179,6 @@ With -o json the faults are one document.`,
 		Example: `  perdure flow check nightly.flow
   perdure flow check *.flow --action charge,refund
   perdure flow check nightly.flow -o json`,
-		Args:        someFiles,
 		Annotations: withoutDatabase,
 		RunE: func(_ *cobra.Command, args []string) error {
 			known, err := actions.known()
@@ -198,14 +195,6 @@ With -o json the faults are one document.`,
 
 // withoutDatabase annotates commands that only read files.
 var withoutDatabase = map[string]string{noDatabase: "It reads files only.", noGroup: "It reads files only."}
-
-// someFiles requires at least one argument.
-func someFiles(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usage("Usage: "+cmd.UseLine(), "The FILE is missing.")
-	}
-	return nil
-}
 
 func flowCheck(scr *screen, paths []string, known check.Actions) error {
 	report := flowReport{Files: paths, Faults: syntax.Diagnostics{}}
@@ -238,26 +227,20 @@ func flowCheck(scr *screen, paths []string, known check.Actions) error {
 		}
 	}
 	report.OK = len(report.Faults) == 0
-	if scr.format != formatTable {
-		if err := scr.document(report); err != nil {
-			return err
+	err := scr.show(report, func() {
+		if faults(scr, report.Faults); !report.OK {
+			return
 		}
-	} else {
-		faults(scr, report.Faults)
-	}
-	if !report.OK {
-		return &Error{Code: exitError, What: "There are faults.", Silent: true}
-	}
-	if scr.format == formatTable {
 		scr.printf("%s: no faults.\n", strings.Join(paths, ", "))
 		if len(report.Needs) > 0 {
 			scr.printf("To run, it needs %s.\n", strings.Join(report.Needs, " and "))
 		}
-		for _, note := range report.Notes {
-			scr.printf("%s\n", note)
-		}
+		scr.lines("", "", report.Notes)
+	})
+	if err == nil && !report.OK {
+		err = &Error{Code: exitError, What: "There are faults.", Silent: true}
 	}
-	return nil
+	return err
 }
 
 // flagOf returns the last flag in a hint, with its value.
@@ -291,7 +274,6 @@ change; the exit code is 1 if there are any. With - the text is read from standa
 		Example: `  perdure flow fmt nightly.flow
   perdure flow fmt --write *.flow
   perdure flow fmt --check *.flow`,
-		Args:        someFiles,
 		Annotations: withoutDatabase,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if write && slices.Contains(args, "-") {
@@ -318,7 +300,7 @@ func flowFormat(scr *screen, paths []string, write, differ bool) error {
 			if other != nil {
 				return other
 			}
-			return &Error{Code: exitError, What: "The text is not a flow file.\n" + faults.Error(), Hint: "See all faults: perdure flow check " + human.ShellWord(path)}
+			return failure(exitError, "See all faults: perdure flow check "+human.ShellWord(path), "The text is not a flow file.\n%s", faults.Error())
 		}
 		formatted := syntax.Format(file)
 		if formatted != text {
@@ -347,7 +329,7 @@ func flowFormat(scr *screen, paths []string, write, differ bool) error {
 // is never missing or half written.
 func replaceFlow(path, text string) error {
 	if len(text) > syntax.MaxSize {
-		return &Error{Code: exitError, What: fmt.Sprintf("Formatted, %q is longer than a flow file may be.", path), Hint: "Split the file."}
+		return failure(exitError, "Split the file.", "Formatted, %q is longer than a flow file may be.", path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {

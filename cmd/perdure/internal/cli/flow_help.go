@@ -23,7 +23,6 @@ not among them.`,
 		Example: `  perdure flow help
   perdure flow help http.get
   perdure flow help parse_time`,
-		Args:        arguments,
 		Annotations: withoutDatabase,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -68,7 +67,8 @@ func flowHelp(scr *screen, name string) error {
 	if name == "" {
 		scr.printf("Statements: %s\n\n", strings.Join(statements, "; "))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
+	return nil
 }
 
 // statements are the forms of statements.

@@ -31,7 +31,6 @@ nightly.test.json; the exit code is 1 if one of them fails. The form is describe
 docs/flow.md.`,
 		Example: `  perdure flow test nightly.flow
   perdure flow test *.flow --action charge,refund`,
-		Args:        someFiles,
 		Annotations: withoutDatabase,
 		RunE: func(_ *cobra.Command, args []string) error {
 			known, err := actions.known()
@@ -58,7 +57,7 @@ func rehearsed(scr *screen, path string, known check.Actions) (*syntax.File, []*
 	}
 	for _, f := range faults {
 		if f.Code != syntax.CodeOff { // mocks need no flags
-			return nil, nil, &Error{Code: exitError, What: faults.Error(), Hint: "See all faults: perdure flow check " + human.ShellWord(path)}
+			return nil, nil, failure(exitError, "See all faults: perdure flow check "+human.ShellWord(path), "%s", faults.Error())
 		}
 	}
 	beside := strings.TrimSuffix(path, flowEnding) + casesEnding
@@ -71,7 +70,7 @@ func rehearsed(scr *screen, path string, known check.Actions) (*syntax.File, []*
 	}
 	cases, err := rehearsal.Cases(data)
 	if err != nil {
-		return nil, nil, &Error{Code: exitError, What: fmt.Sprintf("%s: %s", beside, human.Sentence(err.Error())), Hint: "Write it as a test file " + see.FlowTests + "."}
+		return nil, nil, failure(exitError, "Write it as a test file "+see.FlowTests+".", "%s: %s", beside, human.Sentence(err.Error()))
 	}
 	return file, cases, nil
 }
@@ -109,10 +108,11 @@ func flowTest(scr *screen, paths []string, known check.Actions) error {
 		}
 	}
 	if len(unread) > 0 {
-		return &Error{Code: exitError, What: fmt.Sprintf("%s could not be tested, and %d of %s failed.", human.Plural(len(unread), "file", "files"), failed, human.Plural(all, "case", "cases")), Hint: "See why: perdure flow test FILE, with one of them."}
+		return failure(exitError, "See why: perdure flow test FILE, with one of them.",
+			"%s could not be tested, and %d of %s failed.", human.Plural(len(unread), "file", "files"), failed, human.Plural(all, "case", "cases"))
 	}
 	if failed > 0 {
-		return &Error{Code: exitError, What: fmt.Sprintf("%d of %s failed.", failed, human.Plural(all, "case", "cases")), Hint: "See what one does, step by step: perdure flow run FILE --fast-forward --case NAME"}
+		return failure(exitError, "See what one does, step by step: perdure flow run FILE --fast-forward --case NAME", "%d of %s failed.", failed, human.Plural(all, "case", "cases"))
 	}
 	return nil
 }
@@ -151,11 +151,11 @@ func flowForward(scr *screen, path, name string, known check.Actions) error {
 		scr.notef("%s  %s\n", term.Painted{Text: fmt.Sprintf("%9s", human.Duration(at)), Colour: term.Faint}, what)
 	})
 	if err != nil {
-		return &Error{Code: exitError, What: human.Sentence(err.Error()), Hint: "Nothing was run: the actions were mocked, in virtual time."}
+		return failure(exitError, "Nothing was run: the actions were mocked, in virtual time.", "%s", human.Sentence(err.Error()))
 	}
 	scr.notef("%s  ended, with mocked actions and in virtual time\n", term.Painted{Text: fmt.Sprintf("%9s", human.Duration(outcome.Took)), Colour: term.Faint})
 	if outcome.Err != nil {
-		return &Error{Code: exitRunFailed, What: human.Sentence(outcome.Err.Error())}
+		return failure(exitRunFailed, "", "%s", human.Sentence(outcome.Err.Error()))
 	}
 	result, err := eval.Encode(outcome.Result)
 	if err != nil {

@@ -57,7 +57,6 @@ of a group of its own: name it with --group.`,
   perdure flow run nightly.flow --input '{"day": "2026-01-31"}' --id nightly-31
   perdure flow run nightly.flow --again
   perdure flow run build.flow --allow-shell --files .`,
-		Args: arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case opt.one != "" && !opt.forward:
@@ -92,7 +91,6 @@ func flowServeCommand(scr *screen, db *source) *cobra.Command {
 interrupted. Runs that were interrupted continue. The database is created if need be.`,
 		Example: `  perdure flow serve --db flows.db
   perdure start nightly.flow --db flows.db`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range actions.secrets {
 				if _, ok := os.LookupEnv(name); !ok {
@@ -136,7 +134,7 @@ func loadFlow(scr *screen, runtime *flow.Runtime, path, input string) (flow.Prog
 		if !is {
 			return flow.Program{}, err
 		}
-		return flow.Program{}, &Error{Code: exitError, What: faults.Error(), Hint: fmt.Sprintf("The file was not run: it has %s.", human.Plural(len(faults), "fault", "faults"))}
+		return flow.Program{}, failure(exitError, fmt.Sprintf("The file was not run: it has %s.", human.Plural(len(faults), "fault", "faults")), "%s", faults.Error())
 	}
 	var value any
 	if input != "" {
@@ -216,7 +214,7 @@ func withFlowEngine(db *source, ctx context.Context, runtime *flow.Runtime, logg
 func startFlows(ctx context.Context, eng *perdure.Engine) error {
 	err := eng.Start(ctx)
 	if used, ok := errors.AsType[*store.InUseError](err); ok {
-		return &Error{Code: exitError, What: human.Sentence(used.Error()), Hint: "If that engine runs flow files, start this one there: perdure start FILE"}
+		return failure(exitError, "If that engine runs flow files, start this one there: perdure start FILE", "%s", human.Sentence(used.Error()))
 	}
 	return err
 }
@@ -352,15 +350,11 @@ func namesFile(ctx context.Context, eng *perdure.Engine, used *view.IDInUseError
 // otherFlow returns the error for an ID whose run has another text or input.
 func otherFlowOf(db *source, id string, used *view.IDInUseError) error {
 	if used.Status != "running" {
-		return &Error{
-			Code: exitError, What: fmt.Sprintf("The workflow %q has ended (%s), and %s.", id, used.Status, used.Difference),
-			Hint: "Start a new run with this file and input: --again. See the last one: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
-		}
+		return failure(exitError, "Start a new run with this file and input: --again. See the last one: "+db.sameDatabase("perdure show", id),
+			"The workflow %q has ended (%s), and %s.", id, used.Status, used.Difference)
 	}
-	return &Error{
-		Code: exitError, What: fmt.Sprintf("The workflow %q is open, and %s. It keeps the file and the input with which it was started.", id, used.Difference),
-		Hint: "Go on with it: " + db.sameDatabase("perdure flow serve") + ". Or choose another ID with --id, or end it: " + db.sameDatabase("perdure cancel "+human.ShellWord(id)),
-	}
+	return failure(exitError, "Go on with it: "+db.sameDatabase("perdure flow serve")+". Or choose another ID with --id, or end it: "+db.sameDatabase("perdure cancel", id),
+		"The workflow %q is open, and %s. It keeps the file and the input with which it was started.", id, used.Difference)
 }
 
 // flowEnd is the outcome of a run, for programs.
@@ -378,7 +372,7 @@ func flowResult(scr *screen, db *source, ctx context.Context, id, run string, re
 	failed, isFailure := errors.AsType[*perdure.RunError](err)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return &Error{Code: exitInterrupted, What: "Interrupted. To continue the run, repeat the command."}
+		return failure(exitInterrupted, "", "Interrupted. To continue the run, repeat the command.")
 	case err != nil && !isFailure:
 		return err
 	}
@@ -387,10 +381,8 @@ func flowResult(scr *screen, db *source, ctx context.Context, id, run string, re
 	if isFailure {
 		end.Status, end.Result = failed.Status, nil
 		end.ErrorType, end.Message = flowFailure(failed)
-		outcome = &Error{
-			Code: exitRunFailed, What: fmt.Sprintf("Workflow %q %s: %s", id, wasStatus(failed.Status), wording.Typed(end.ErrorType, end.Message)),
-			Hint: "See every attempt: " + db.sameDatabase("perdure attempts "+human.ShellWord(id)),
-		}
+		outcome = failure(exitRunFailed, "See every attempt: "+db.sameDatabase("perdure attempts", id),
+			"Workflow %q %s: %s", id, wasStatus(failed.Status), wording.Typed(end.ErrorType, end.Message))
 	}
 	switch {
 	case scr.format != formatTable:

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -38,5 +37,5 @@ func unaskedSignal(ctx context.Context, e *perdure.Engine, id, name string) erro
 	default:
 		hint = "It asks for " + strings.Join(asked, ", ") + "."
 	}
-	return &Error{Code: exitError, What: fmt.Sprintf("The file %s, which workflow %q runs, never asks for the signal %q; it was not sent.", program.Name, id, name), Hint: hint}
+	return failure(exitError, hint, "The file %s, which workflow %q runs, never asks for the signal %q; it was not sent.", program.Name, id, name)
 }

@@ -76,15 +76,16 @@ func (scr *screen) text(text string) {
 }
 
 // show shows one value: as a document to programs, and to people as tell does.
-func (scr *screen) show(v any, tell func() error) error {
+func (scr *screen) show(v any, tell func()) error {
 	if scr.format != formatTable {
 		return scr.document(v)
 	}
-	return tell()
+	tell()
+	return nil
 }
 
 // judge shows what came of a check. The exit code says that it is not well; wrong says it in words.
-func (scr *screen) judge(v any, well bool, wrong string, tell func() error) error {
+func (scr *screen) judge(v any, well bool, wrong string, tell func()) error {
 	err := scr.show(v, tell)
 	if err == nil && !well {
 		err = &Error{Code: exitAttention, What: wrong, Silent: true}
@@ -110,22 +111,23 @@ func documents[T any](scr *screen, all []T) error {
 
 // showAll prints several objects: as documents for programs, or for people with show, or
 // with the line none if there are none.
-func showAll[T any](scr *screen, all []T, none string, show func(*screen, []T) error) error {
+func showAll[T any](scr *screen, all []T, none string, show func(*screen, []T)) error {
 	switch {
 	case scr.format != formatTable:
 		return documents(scr, all)
 	case len(all) == 0:
 		scr.printf("%s\n", none)
-		return nil
+	default:
+		show(scr, all)
 	}
-	return show(scr, all)
+	return nil
 }
 
 // listOf makes the command of a row of the table of lists.
-func listOf[Q, T any](scr *screen, db *source, l *listing.List[Q, T], table func(*screen, []T) error) *cobra.Command {
+func listOf[Q, T any](scr *screen, db *source, l *listing.List[Q, T], table func(*screen, []T)) *cobra.Command {
 	q := new(Q)
 	words := strings.Fields(l.Line)
-	cmd := &cobra.Command{Use: words[len(words)-1], Short: l.Short, Long: l.Long, Example: l.Example, Args: noArguments}
+	cmd := &cobra.Command{Use: words[len(words)-1], Short: l.Short, Long: l.Long, Example: l.Example}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
 			all, err := l.Read(cmd.Context(), e, q, scr.env.Now())
@@ -214,9 +216,20 @@ func (scr *screen) ago(t time.Time) term.Either {
 }
 
 // printf prints lines for people to standard output. The format is the command's own; it
-// escapes all texts among the arguments.
+// escapes all texts among the arguments. What prints for people returns no error: the writer keeps
+// the first one until it is flushed.
 func (scr *screen) printf(format string, args ...any) {
 	scr.out.WriteString(term.Sprintf(scr.stdout.Style, format, args...))
+}
+
+// lines prints lines, if there are any, below words of the command's own.
+func (scr *screen) lines(head, indent string, lines []string) {
+	if len(lines) > 0 {
+		scr.out.WriteString(head)
+	}
+	for _, line := range lines {
+		scr.printf("%s%s\n", indent, line)
+	}
 }
 
 // clear clears the screen. Call it only if standard output is a terminal with cursor

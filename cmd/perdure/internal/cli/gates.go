@@ -20,11 +20,8 @@ func gatesCommand(scr *screen, db *source) *cobra.Command {
 	return cmd
 }
 
-func (db *source) gateTable(scr *screen, gates []view.Gate) error {
-	table := scr.table("GATE", "MODE", "HELD", "LIMIT", "IN BACKOFF", "WAITING", "OLDEST", "BREAKER", "BUDGET")
-	for column := 2; column <= 5; column++ {
-		table.Right(column)
-	}
+func (db *source) gateTable(scr *screen, gates []view.Gate) {
+	table := scr.table("GATE", "MODE", "\tHELD", "\tLIMIT", "\tIN BACKOFF", "\tWAITING", "OLDEST", "BREAKER", "BUDGET")
 	now := scr.env.Now()
 	var notes []string
 	for _, g := range gates {
@@ -40,22 +37,14 @@ func (db *source) gateTable(scr *screen, gates []view.Gate) error {
 			notes = append(notes, fmt.Sprintf("%s lets no call pass: %s. Restore it from a backup and start the engine again.", g.Name, g.Problem))
 		}
 		if g.Edited != nil {
-			notes = append(notes, fmt.Sprintf("%s is not as in code since %s%s. See: %s", g.Name, human.Time(g.Edited.Since), wording.Person(g.Edited.By, g.Edited.Why), db.sameDatabase("perdure gates show "+human.ShellWord(g.Name))))
+			notes = append(notes, fmt.Sprintf("%s is not as in code since %s%s. See: %s", g.Name, human.Time(g.Edited.Since), wording.Person(g.Edited.By, g.Edited.Why), db.sameDatabase("perdure gates show", g.Name)))
 		}
 		if g.Paused != nil {
 			notes = append(notes, fmt.Sprintf("%s has been paused since %s%s.", g.Name, human.Time(g.Paused.Since), wording.Person(g.Paused.By, g.Paused.Why)))
 		}
 	}
-	if err := table.Write(scr.out); err != nil {
-		return err
-	}
-	for i, note := range notes {
-		if i == 0 {
-			scr.printf("\n")
-		}
-		scr.printf("%s\n", note)
-	}
-	return nil
+	table.Write(scr.out)
+	scr.lines("\n", "", notes)
 }
 
 // backoffOf says how many calls are in backoff, and how many of these keep a slot.

@@ -19,25 +19,25 @@ func showGateCommand(scr *screen, db *source) *cobra.Command {
 who waits, and what people did to it.`,
 		Example: `  perdure gates show payments
   perdure gates show payments -o json`,
-	}, command.FindGate, func(g *view.Gate) error { return showGate(scr, db, g) })
+	}, command.FindGate, func(g *view.Gate) { showGate(scr, db, g) })
 }
 
 // showNamed completes the command that shows one gate or schedule.
-func showNamed[T any](scr *screen, db *source, on command.On, cmd *cobra.Command, read func(context.Context, *perdure.Engine, string) (*T, error), tell func(*T) error) *cobra.Command {
-	cmd.Use, cmd.Args, cmd.ValidArgsFunction = "show NAME", arguments, db.completeArgument(targets[on].names)
+func showNamed[T any](scr *screen, db *source, on command.On, cmd *cobra.Command, read func(context.Context, *perdure.Engine, string) (*T, error), tell func(*T)) *cobra.Command {
+	cmd.Use, cmd.ValidArgsFunction = "show NAME", db.completeArgument(targets[on].names)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return db.withNamed(cmd.Context(), string(on), args[0], func(e *perdure.Engine) error {
 			v, err := read(cmd.Context(), e, args[0])
 			if err != nil {
 				return err
 			}
-			return scr.show(v, func() error { return tell(v) })
+			return scr.show(v, func() { tell(v) })
 		})
 	}
 	return cmd
 }
 
-func showGate(scr *screen, db *source, g *view.Gate) error {
+func showGate(scr *screen, db *source, g *view.Gate) {
 	now := scr.env.Now()
 	scr.printf("%s\n\n", g.Name)
 	facts, fact := scr.facts()
@@ -50,18 +50,13 @@ func showGate(scr *screen, db *source, g *view.Gate) error {
 		calls += ", the oldest for " + human.Duration(g.OldestWait)
 	}
 	fact("calls", calls)
-	if err := facts.Write(scr.out); err != nil {
-		return err
-	}
-	if err := keysTable(scr, "Whose calls are there", g.Keys, now); err != nil {
-		return err
-	}
+	facts.Write(scr.out)
+	keysTable(scr, "Whose calls are there", g.Keys, now)
 	nextForGate(scr, db, g)
-	if len(g.Log) == 0 {
-		return nil
+	if len(g.Log) > 0 {
+		scr.printf("\nWhat people did:\n\n")
+		auditTable(scr, g.Log[:min(len(g.Log), 10)])
 	}
-	scr.printf("\nWhat people did:\n\n")
-	return auditTable(scr, g.Log[:min(len(g.Log), 10)])
 }
 
 // nextForGate prints the next command to type.

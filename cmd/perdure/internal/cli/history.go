@@ -8,7 +8,6 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
-	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
@@ -35,8 +34,6 @@ are text.`,
   perdure history order-17 -o jsonl
   perdure history order-17 --after 400 --limit 50
   perdure history order-17 --record >testdata/order-17.json`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case part.Call < 0:
@@ -48,7 +45,7 @@ are text.`,
 			case whole:
 				return record(scr, db, cmd.Context(), args[0], run)
 			}
-			return historyOf(part).show(scr, db, cmd.Context(), args[0], run, from.limit)
+			return historyOf(scr, part).show(scr, db, cmd.Context(), args[0], run, from.limit)
 		},
 	}
 	flags := cmd.Flags()
@@ -73,7 +70,7 @@ func record(scr *screen, db *source, ctx context.Context, id string, run whichRu
 }
 
 // historyOf is the list of the events of a workflow.
-func historyOf(part view.HistoryRange) *workflowList[eventView] {
+func historyOf(scr *screen, part view.HistoryRange) *workflowList[eventView] {
 	return &workflowList[eventView]{
 		table: eventTable, place: func(last *eventView) string { return last.Place().String() },
 		read: func(ctx context.Context, h perdure.Handle[json.RawMessage], last *eventView, n int) ([]eventView, error) {
@@ -82,21 +79,19 @@ func historyOf(part view.HistoryRange) *workflowList[eventView] {
 				next.After = last.Place()
 			}
 			events, err := h.HistoryRange(ctx, next)
-			return eventViews(events), err
+			if err != nil {
+				return nil, err
+			}
+			return eventViews(events, scr.format == formatTable)
 		},
 	}
 }
 
-func eventTable(scr *screen, events []eventView) error {
+func eventTable(scr *screen, events []eventView) {
 	now := scr.env.Now()
-	table := scr.table("TURN", "TIME", "EVENT", "CALL", "NAME", "DETAIL")
-	table.Right(0, 3)
+	table := scr.table("\tTURN", "TIME", "EVENT", "\tCALL", "NAME", "DETAIL")
 	for _, ev := range events {
-		detail, err := wording.EventOf(&ev.Event)
-		if err != nil {
-			return err
-		}
-		table.Row(fmt.Sprint(ev.Turn), term.Either{Long: human.Time(ev.Time), Short: human.Clock(ev.Time, now)}, ev.Kind, unlessZero(ev.Call), ev.Name, detail.String())
+		table.Row(fmt.Sprint(ev.Turn), term.Either{Long: human.Time(ev.Time), Short: human.Clock(ev.Time, now)}, ev.Kind, unlessZero(ev.Call), ev.Name, ev.line)
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

@@ -48,7 +48,7 @@ func (opt *ledgerOptions) selects(t *view.Attempt) bool {
 }
 
 // find searches the ledger of all workflows, in pages, and shows as much as is wanted.
-func find[T any](scr *screen, db *source, ctx context.Context, filter view.AttemptFilter, none string, page func(context.Context, *perdure.Engine, view.AttemptFilter) ([]T, string, error), table func(*screen, []T) error) error {
+func find[T any](scr *screen, db *source, ctx context.Context, filter view.AttemptFilter, none string, page func(context.Context, *perdure.Engine, view.AttemptFilter) ([]T, string, error), table func(*screen, []T)) error {
 	const size = 500
 	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		var all []T

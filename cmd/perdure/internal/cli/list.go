@@ -46,7 +46,6 @@ its breaker too: when that is, and how they failed. With --calls, list the steps
   perdure list --attribute customer=ann --since 7d
   perdure list --text 4711 --status failed
   perdure list --prefix order- --limit 0 -o jsonl`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return list(scr, db, cmd.Context(), opt) },
 	}
 	addParams(scr, cmd, &opt.Runs, "")
@@ -150,7 +149,7 @@ func noteUnserved(scr *screen, db *source, ctx context.Context, e *perdure.Engin
 	return err
 }
 
-func runTable(scr *screen, runs []view.Run) error {
+func runTable(scr *screen, runs []view.Run) {
 	now := scr.env.Now()
 	table := scr.table("ID", "WORKFLOW", "STATUS", "STARTED", "TOOK", "PRIORITY", "WAITS FOR", "WHY", "SAYS")
 	table.Spare("SAYS", "TOOK", "PRIORITY", "STARTED") // the newest come first
@@ -165,7 +164,7 @@ func runTable(scr *screen, runs []view.Run) error {
 		waits, why := runWaits(&r, now)
 		table.Row(r.WorkflowID, r.Workflow, status(r.Status), scr.ago(r.Created), took, unlessZero(r.Priority), waits, why, r.CustomStatus)
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // runWaits says what a run waits for, and why, or how it ended.
@@ -220,7 +219,7 @@ func listCalls(scr *screen, db *source, ctx context.Context, e *perdure.Engine, 
 }
 
 // retryingTable shows calls that wait for their next attempt.
-func retryingTable(scr *screen, all []waitingRun) error {
+func retryingTable(scr *screen, all []waitingRun) {
 	now := scr.env.Now()
 	table := scr.table("ID", "STEP", "FAILED", "NEXT ATTEMPT", "WHEN", "LAST ERROR")
 	table.Spare("FAILED") // the next attempt says it, too
@@ -242,7 +241,7 @@ func retryingTable(scr *screen, all []waitingRun) error {
 			table.Row(r.WorkflowID, p.Name, fmt.Sprintf("%dx", p.Failures), wording.Attempt(&p), next, lastError(p))
 		}
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // gatePassed says when a call may pass a gate.
@@ -257,10 +256,9 @@ func gatePassed(w *view.GateWait, now time.Time) string {
 }
 
 // waitingTable shows calls that wait for anything other than a time.
-func waitingTable(scr *screen, all []waitingRun) error {
+func waitingTable(scr *screen, all []waitingRun) {
 	now := scr.env.Now()
-	table := scr.table("ID", "CALL", "STEP", "STATE", "FAILED", "SINCE", "BY", "WHY", "LAST ERROR")
-	table.Right(1)
+	table := scr.table("ID", "\tCALL", "STEP", "STATE", "FAILED", "SINCE", "BY", "WHY", "LAST ERROR")
 	for _, r := range all {
 		for _, p := range r.Pending {
 			since, by, why := "", "", ""
@@ -274,5 +272,5 @@ func waitingTable(scr *screen, all []waitingRun) error {
 			table.Row(r.WorkflowID, fmt.Sprint(p.Call), p.Name, status(p.State), fmt.Sprintf("%dx", p.Failures), since, by, why, lastError(p))
 		}
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

@@ -49,7 +49,6 @@ The exit code of --check is 7 if a migration is due.`,
   perdure migrate --print --grant shop_app --db postgres://owner@db.example/shop | psql -1 -v ON_ERROR_STOP=1
   perdure migrate --distribute --print --db postgres://owner@coordinator.example/shop
   perdure migrate --grant shop_app --db 'postgres://owner@db.example/shop?schema=tenant_7'`,
-		Args:        noArguments,
 		Annotations: map[string]string{noGroup: "All groups of a database share its schema."},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			name, err := db.database()
@@ -120,23 +119,21 @@ func migrate(scr *screen, ctx context.Context, name database.Name, f migrateFlag
 			return err
 		}
 	}
-	if scr.format != formatTable {
-		return scr.document(schemaDocument(schema, due))
-	}
-	switch {
-	case len(schema.Due) == 0:
-		scr.printf("The schema is up to date: version %d.\n", schema.Version)
-	case schema.Version == 0:
-		scr.printf("Created the schema, version %d: %s\n", schema.Wanted, schema.Location)
-	case schema.Version == schema.Wanted:
-		scr.printf("Distributed the tables over the workers: %s\n", schema.Location)
-	default:
-		scr.printf("Migrated the schema from version %d to %d: %s\n", schema.Version, schema.Wanted, schema.Location)
-	}
-	if f.grant != "" {
-		scr.printf("The role %s can run engines.\n", human.ShellWord(f.grant))
-	}
-	return nil
+	return scr.show(schemaDocument(schema, due), func() {
+		switch {
+		case len(schema.Due) == 0:
+			scr.printf("The schema is up to date: version %d.\n", schema.Version)
+		case schema.Version == 0:
+			scr.printf("Created the schema, version %d: %s\n", schema.Wanted, schema.Location)
+		case schema.Version == schema.Wanted:
+			scr.printf("Distributed the tables over the workers: %s\n", schema.Location)
+		default:
+			scr.printf("Migrated the schema from version %d to %d: %s\n", schema.Version, schema.Wanted, schema.Location)
+		}
+		if f.grant != "" {
+			scr.printf("The role %s can run engines.\n", human.ShellWord(f.grant))
+		}
+	})
 }
 
 // printSchema prints the outstanding changes as a script.
@@ -161,7 +158,7 @@ func printSchema(scr *screen, s store.Schema, due []store.Script) error {
 
 // checkSchema says what is outstanding. The exit code is 7 if anything is.
 func checkSchema(scr *screen, s store.Schema) error {
-	return scr.judge(schemaDocument(s, s.Due), len(s.Due) == 0, "A migration is due.", func() error {
+	return scr.judge(schemaDocument(s, s.Due), len(s.Due) == 0, "A migration is due.", func() {
 		switch {
 		case len(s.Due) == 0:
 			scr.printf("%s\n", term.Painted{Text: fmt.Sprintf("The schema is up to date: version %d.", s.Version), Colour: term.Good})
@@ -174,7 +171,6 @@ func checkSchema(scr *screen, s store.Schema) error {
 			scr.printf("%s\nTo migrate it: perdure migrate\nTo see the statements: perdure migrate --print\n",
 				term.Painted{Text: fmt.Sprintf("The schema is version %d, and this perdure uses version %d.", s.Version, s.Wanted), Colour: term.Bad})
 		}
-		return nil
 	})
 }
 

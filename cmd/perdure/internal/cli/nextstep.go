@@ -27,12 +27,7 @@ func tellCommands(scr *screen, db *source, s *view.Status) {
 			add(line)
 		}
 	}
-	for i, line := range lines {
-		if i == 0 {
-			scr.printf("\nWhat to type:\n\n")
-		}
-		scr.printf("  %s\n", line)
-	}
+	scr.lines("\nWhat to type:\n\n", "  ", lines)
 }
 
 // beforeDeciding says what to read before one of the commands is chosen.
@@ -58,7 +53,7 @@ func nextLines(db *source, w *view.Waiting) (lines []string) {
 		}
 	}
 	if len(lines) == 1 && w.WorkflowID != "" && (w.For == view.WaitParked || w.For == view.WaitDamaged || w.For == view.WaitCode) {
-		lines = append(lines, db.sameDatabase("perdure show "+human.ShellWord(w.WorkflowID)))
+		lines = append(lines, db.sameDatabase("perdure show", w.WorkflowID))
 	}
 	return lines
 }

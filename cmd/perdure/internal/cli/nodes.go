@@ -44,10 +44,10 @@ func nodes(scr *screen, db *source, ctx context.Context, all bool) error {
 			return documents(scr, nodes)
 		}
 		canary, err := ops.Canary(ctx, e)
-		if err != nil {
-			return err
+		if err == nil {
+			writeNodeTable(scr, db, nodes, gone, canary, now)
 		}
-		return writeNodeTable(scr, db, nodes, gone, canary, now)
+		return err
 	})
 }
 
@@ -75,26 +75,20 @@ func consistent(now time.Time, nodes []view.Node) time.Time {
 	return now
 }
 
-func writeNodeTable(scr *screen, db *source, nodes []view.Node, gone int, canary *view.Canary, now time.Time) error {
-	head := []string{"NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD"}
+func writeNodeTable(scr *screen, db *source, nodes []view.Node, gone int, canary *view.Canary, now time.Time) {
 	queues := slices.ContainsFunc(nodes, func(n view.Node) bool { return len(n.Queues) > 0 })
-	if queues {
-		head = append(head, "QUEUES", "ATTEMPTS")
-	}
-	table := scr.table(head...)
-	table.Right(3)
+	table := scr.table("NODE", "GROUP", "STATE", "\tPARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD", "QUEUES", "ATTEMPTS")
 	for _, n := range nodes {
-		row := []any{n.Name, n.Group, status(n.State), human.Count(n.Partitions),
-			human.Ago(n.Seen, now), lease(n, now), human.Time(n.Joined), n.Build}
+		attempts := ""
 		if queues {
-			row = append(row, queuesOf(n), human.Count(n.Attempts))
+			attempts = human.Count(n.Attempts)
 		}
-		table.Row(row...)
+		table.Row(n.Name, n.Group, status(n.State), human.Count(n.Partitions), human.Ago(n.Seen, now), lease(n, now), human.Time(n.Joined), n.Build, queuesOf(n), attempts)
 	}
+	before := ""
 	if len(nodes) > 0 {
-		if err := table.Write(scr.out); err != nil {
-			return err
-		}
+		table.Write(scr.out)
+		before = "\n"
 	}
 	notes := slices.Concat(codeNotes(nodes), canaryNotes(canary), nodeNotes(nodes, now))
 	if !slices.ContainsFunc(nodes, works) {
@@ -103,13 +97,7 @@ func writeNodeTable(scr *screen, db *source, nodes []view.Node, gone int, canary
 	if gone > 0 {
 		notes = append(notes, fmt.Sprintf("Not shown: %s. Add --all to see them.", human.Plural(gone, "node that is gone", "nodes that are gone")))
 	}
-	for i, note := range notes {
-		if i == 0 && len(nodes) > 0 {
-			scr.printf("\n")
-		}
-		scr.printf("%s\n", note)
-	}
-	return nil
+	scr.lines(before, "", notes)
 }
 
 // codeNotes says what the builds have registered. Nodes of one build may differ, because

@@ -56,7 +56,6 @@ func operationCommands(scr *screen, db *source) (commands []*cobra.Command) {
 func operationCommand(scr *screen, db *source, c *command.Command) *cobra.Command {
 	r := &request{use: use{Command: c, params: c.New(), names: true}}
 	r.cmd = r.cobra(scr)
-	r.cmd.ValidArgsFunction = db.completeID
 	for _, p := range c.Takes() {
 		if p.Arg == "" && (p.Need != "" || p.Default != "") { // users give it as an argument by mistake
 			r.cmd.Annotations = map[string]string{givenBy: p.Flag}
@@ -70,7 +69,7 @@ func operationCommand(scr *screen, db *source, c *command.Command) *cobra.Comman
 		r.cmd.Use = strings.Replace(r.cmd.Use, " ID", " [ID]", 1)
 	}
 	r.cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if severalIDs || r.message() && r.many() {
+		if r.message() && r.many() {
 			return nil // operate checks them
 		}
 		return arguments(cmd, args)
@@ -236,9 +235,7 @@ func operateOnOne(scr *screen, db *source, ctx context.Context, r *request, e *p
 		result.Calls, result.Unchanged, result.Refused, result.Waiting = len(records), count(records, view.Unchanged), count(records, view.Refused), count(records, view.WouldWait)
 		scr.printf("%s\n\n", r.would(&result))
 	}
-	if err := controlTable(scr, records); err != nil {
-		return err
-	}
+	controlTable(scr, records)
 	tellObstacles(scr, all)
 	return nil
 }
@@ -248,11 +245,9 @@ func sent(scr *screen, db *source, s command.Sent, err error) error {
 	if err != nil {
 		return err
 	}
-	if scr.format != formatTable {
-		return scr.document(s)
-	}
-	scr.printf("%s To see its progress: %s\n", s.Says, db.sameDatabase("perdure show "+human.ShellWord(s.WorkflowID)))
-	return nil
+	return scr.show(s, func() {
+		scr.printf("%s To see its progress: %s\n", s.Says, db.sameDatabase("perdure show", s.WorkflowID))
+	})
 }
 
 // preview shows what an operation comes to that must be shown before it is done, and returns what
@@ -278,19 +273,15 @@ func (r *request) explain(ctx context.Context, db *source, id string, err error)
 	case ctx.Err() != nil:
 		return err
 	case errors.Is(err, perdure.ErrNotPending):
-		return &Error{
-			Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no such pending call.", id),
-			Hint: "See which ones it has: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
-		}
+		return failure(exitNotFound, "See which ones it has: "+db.sameDatabase("perdure show", id),
+			"Workflow %q has no such pending call.", id)
 	case isRefused && !r.OnCalls():
-		return &Error{Code: exitError, What: fmt.Sprintf("Workflow %q refuses: %s.", id, refused.Record.Note)}
+		return failure(exitError, "", "Workflow %q refuses: %s.", id, refused.Record.Note)
 	case isRefused:
-		return &Error{Code: exitError, What: fmt.Sprintf("Call %d (%s) of workflow %q refuses: %s.", refused.Record.Call, refused.Record.Name, id, refused.Record.Note)}
+		return failure(exitError, "", "Call %d (%s) of workflow %q refuses: %s.", refused.Record.Call, refused.Record.Name, id, refused.Record.Note)
 	case errors.Is(err, perdure.ErrNoAnswer):
-		return &Error{
-			Code: exitTimedOut, What: fmt.Sprintf("No engine did it within %s. The request is in the database, and is carried out when an engine serves the workflow.", human.Duration(r.wait)),
-			Hint: "See which engines there are: " + db.sameDatabase("perdure nodes"),
-		}
+		return failure(exitTimedOut, "See which engines there are: "+db.sameDatabase("perdure nodes"),
+			"No engine did it within %s. The request is in the database, and is carried out when an engine serves the workflow.", human.Duration(r.wait))
 	}
 	return err
 }
@@ -312,17 +303,14 @@ func operateOnAll(scr *screen, db *source, ctx context.Context, r *request) erro
 		}
 		result, _, err := r.Operate(r.ask(limited, scr, e, ""), target, r.params)
 		if errors.Is(err, perdure.ErrNoAnswer) && ctx.Err() == nil {
-			err = &Error{
-				Code: exitTimedOut,
-				What: fmt.Sprintf("Within %s it was not done everywhere. The requests are in the database, and are carried out when an engine serves them.", human.Duration(r.wait)),
-				Hint: "To do the rest, once, run the same again with --request " + human.ShellWord(result.Request),
-			}
+			err = failure(exitTimedOut, "To do the rest, once, run the same again with --request "+human.ShellWord(result.Request),
+				"Within %s it was not done everywhere. The requests are in the database, and are carried out when an engine serves them.", human.Duration(r.wait))
 		} else if err != nil {
 			return err
 		}
 		result.Unknown = append(result.Unknown, selected.Unknown...) // the selection has only those that exist
 		if err == nil && len(result.Unknown) > 0 {
-			err = &Error{Code: exitNotFound, What: "There is " + command.NoWorkflow(result.Unknown) + ".", Hint: "See which ones there are: " + db.sameDatabase("perdure list")}
+			err = failure(exitNotFound, "See which ones there are: "+db.sameDatabase("perdure list"), "There is %s.", command.NoWorkflow(result.Unknown))
 		}
 		if scr.format != formatTable {
 			return errors.Join(scr.document(result), err)
@@ -334,7 +322,8 @@ func operateOnAll(scr *screen, db *source, ctx context.Context, r *request) erro
 		}
 		const most = 50 // maximum number that a person is shown
 		scr.printf("%s\n\n", r.would(&result))
-		return errors.Join(err, controlTable(scr, result.Records[:min(len(result.Records), most)]))
+		controlTable(scr, result.Records[:min(len(result.Records), most)])
+		return err
 	})
 }
 

@@ -26,9 +26,7 @@ func policyCommand(scr *screen, db *source) *cobra.Command {
 		Example: `  perdure policy explain '[retry: 3, backoff: 60]'
   perdure policy try '[retry: 3, backoff: 10s]' --activity charge --since 7d`,
 		Short:       "Explain retry policies, and try them on what is on record",
-		Args:        noArguments,
 		Annotations: map[string]string{noDatabase: aboutText, noGroup: aboutText},
-		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		SuggestionsMinimumDistance: 2,
 	}
@@ -53,7 +51,6 @@ Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (severa
 		Example: `  perdure policy explain '[retry: 3, backoff: 60] [timeout: 2m]'
   perdure policy explain '[NetworkError -> retry: 5, backoff: 2m]' -o json
   perdure policy explain standard --nested 2`,
-		Args:              arguments,
 		Annotations:       map[string]string{noDatabase: aboutText, noGroup: aboutText},
 		ValidArgsFunction: completePolicy,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -82,7 +79,7 @@ func keyList() string {
 			keys[i] = ""
 		}
 	}
-	_ = table.Write(&b) // a builder returns no error
+	table.Write(&b)
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -116,7 +113,7 @@ func readPolicy(text string) (retry.Policy, error) {
 // notPolicy points at what is wrong with a text.
 func notPolicy(text string, err error) error {
 	if wrong, ok := errors.AsType[*retry.NotationError](err); ok {
-		return &Error{Code: exitUsage, What: wrong.Error() + ".", Hint: underlined(text, wrong)}
+		return usage(underlined(text, wrong), "%s.", wrong.Error())
 	}
 	return err
 }
@@ -156,7 +153,7 @@ func explainPolicy(scr *screen, text string, layers int) error {
 		return usage("", "%s", human.Sentence(err.Error()))
 	}
 	e.Warnings = append(e.Warnings, strangeTypes(p)...)
-	return scr.show(view.ExplainPolicy(e), func() error { return policyTables(scr, e) })
+	return scr.show(view.ExplainPolicy(e), func() { policyTables(scr, e) })
 }
 
 // strangeTypes warns of error types that almost match those of flow files and of the
@@ -175,7 +172,7 @@ func strangeTypes(p retry.Policy) (all []retry.Warning) {
 }
 
 // policyTables shows an explanation to people.
-func policyTables(scr *screen, e *retry.Explanation) error {
+func policyTables(scr *screen, e *retry.Explanation) {
 	scr.printf("%s\n\n", term.Painted{Text: e.Policy.String(), Colour: term.Strong})
 	table := scr.table("ERRORS", "RETRIED", "ATTEMPTS", "WHY")
 	for _, v := range e.Verdicts {
@@ -185,22 +182,16 @@ func policyTables(scr *screen, e *retry.Explanation) error {
 		}
 		table.Row(v.Errors, retried, attempts, v.Why())
 	}
-	if err := table.Write(scr.out); err != nil {
-		return err
-	}
+	table.Write(scr.out)
 	for i := range e.Schedules {
-		if err := planTable(scr, &e.Schedules[i]); err != nil {
-			return err
-		}
+		planTable(scr, &e.Schedules[i])
 	}
 	scr.printf("\n")
 	facts := scr.table()
 	for _, f := range wording.PolicyTotals(e) {
 		facts.Row(term.Painted{Text: f.Name, Colour: term.Faint}, f.Text)
 	}
-	if err := facts.Write(scr.out); err != nil {
-		return err
-	}
+	facts.Write(scr.out)
 	if len(e.Warnings) > 0 {
 		scr.printf("\n%s\n", term.Painted{Text: "Possible mistakes:", Colour: term.Busy})
 	}
@@ -209,14 +200,12 @@ func policyTables(scr *screen, e *retry.Explanation) error {
 			scr.printf("  %s %s\n", []string{"-", " "}[min(i, 1)], line)
 		}
 	}
-	return nil
 }
 
 // schedule shows when attempts start.
-func planTable(scr *screen, s *retry.Schedule) error {
-	table := scr.titled("If attempts fail immediately with "+s.Errors, "ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
+func planTable(scr *screen, s *retry.Schedule) {
+	table := scr.titled("If attempts fail immediately with "+s.Errors, "\tATTEMPT", "\tWAIT", "\tSTARTS AT", "\tEARLIEST", "\tLATEST", "")
 	table.Indent = "  "
-	table.Right(0, 1, 2, 3, 4)
 	for _, p := range wording.Planned(s) {
 		if p.Gap {
 			table.Row("...")
@@ -226,5 +215,5 @@ func planTable(scr *screen, s *retry.Schedule) error {
 	if !s.Complete {
 		table.Row("...")
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

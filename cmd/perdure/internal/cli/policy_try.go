@@ -35,7 +35,6 @@ The ledger has the calls with an attempt that did not succeed, as far back as th
 kept. POLICY is text in brackets, JSON, or the name of a preset, as in policy explain.`,
 		Example: `  perdure policy try '[retry: 3, backoff: 10s]' --activity charge --since 7d
   perdure policy try standard --activity charge -o json`,
-		Args:              arguments,
 		ValidArgsFunction: completePolicy,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := policyValue(scr, args[0])
@@ -61,12 +60,12 @@ func tryPolicy(scr *screen, db *source, ctx context.Context, p retry.Policy, f *
 		if err != nil {
 			return err
 		}
-		return scr.show(t, func() error { return policyTrial(scr, db, t) })
+		return scr.show(t, func() { policyTrial(scr, db, t) })
 	})
 }
 
 // policyTrial shows a trial to people.
-func policyTrial(scr *screen, db *source, t *view.PolicyTrial) error {
+func policyTrial(scr *screen, db *source, t *view.PolicyTrial) {
 	scr.printf("%s\n\n", term.Painted{Text: t.Policy, Colour: term.Strong})
 	untried := func(t *view.PolicyTrial) {
 		for _, text := range wording.TrialUntried(t, "--since") {
@@ -76,51 +75,41 @@ func policyTrial(scr *screen, db *source, t *view.PolicyTrial) error {
 	if t.Calls == 0 {
 		scr.printf("No call that failed at first is on record%s.\n", db.inGroup())
 		untried(t)
-		return nil
+		return
 	}
 	scr.printf("Tried on %s with %s that ran\nfrom %s to %s.\n", human.Plural(t.Calls, "call", "calls"), human.Plural(t.Recorded.Attempts, "attempt", "attempts"),
 		human.Time(*t.From), human.Time(*t.To))
 	untried(t)
-	if err := trialNumbers(scr, t); err != nil {
-		return err
-	}
-	if err := trialClasses(scr, t.Classes); err != nil {
-		return err
-	}
+	trialNumbers(scr, t)
+	trialClasses(scr, t.Classes)
 	trialLoad(scr, &t.Load)
 	trialEnd(scr, db, t)
-	return nil
 }
 
 // trialNumbers shows the sums side by side.
-func trialNumbers(scr *screen, t *view.PolicyTrial) error {
+func trialNumbers(scr *screen, t *view.PolicyTrial) {
 	scr.printf("\n")
-	table := scr.table("", "RECORDED", "TRIAL", "WORST", "BEST")
-	table.Right(1, 2, 3, 4)
+	table := scr.table("", "\tRECORDED", "\tTRIAL", "\tWORST", "\tBEST")
 	for _, r := range wording.TrialRows(t) {
 		table.Row(r.Name, r.Recorded, r.Trial, r.Worst, r.Best)
 	}
-	if err := table.Write(scr.out); err != nil {
-		return err
-	}
+	table.Write(scr.out)
 	scr.printf("\n%s\n", wording.TrialSaved(t))
 	if text := wording.TrialEstimate(t); text != "" {
 		scr.printf("%s\n", text)
 	}
-	return nil
 }
 
 // trialClasses shows how calls ended, on record and with the policy.
-func trialClasses(scr *screen, all []view.TrialClass) error {
+func trialClasses(scr *screen, all []view.TrialClass) {
 	scr.printf("\n")
-	table := scr.table("RECORDED", "TRIAL", "CALLS", "ASSUMED", "ATTEMPTS", "EXAMPLE", "CALL", "ATTEMPTS")
-	table.Right(2, 3, 6)
+	table := scr.table("RECORDED", "TRIAL", "\tCALLS", "\tASSUMED", "ATTEMPTS", "EXAMPLE", "\tCALL", "ATTEMPTS")
 	for i := range all {
 		c := &all[i]
 		table.Row(c.Recorded, term.Painted{Text: c.Trial, Colour: colours[wording.TrialTone(c)]}, human.Count(c.Calls), human.Count(c.Assumed),
 			wording.FromTo(c.RecordedAttempts, c.TrialAttempts, "->"), c.Example.WorkflowID, fmt.Sprint(c.Example.Call), wording.FromTo(c.Example.RecordedAttempts, c.Example.TrialAttempts, "->"))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // bars are bar heights from empty to full.
@@ -164,5 +153,5 @@ func trialEnd(scr *screen, db *source, t *view.PolicyTrial) {
 			break
 		}
 	}
-	scr.printf("\nTo see an example: %s\n", db.sameDatabase(fmt.Sprintf("perdure attempts %s", human.ShellWord(e.WorkflowID))))
+	scr.printf("\nTo see an example: %s\n", db.sameDatabase("perdure attempts", e.WorkflowID))
 }

@@ -47,8 +47,6 @@ func rootCommand(scr *screen, db *source) *cobra.Command {
 		Short:             "Inspect and operate durable workflows",
 		Long:              rootHelp,
 		Example:           rootExample,
-		Args:              noArguments,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Version:           readVersion().String(), // for who types --version
@@ -89,6 +87,7 @@ func rootCommand(scr *screen, db *source) *cobra.Command {
 	root.AddCommand(operationCommands(scr, db)...)
 	root.AddCommand(tabled(scr, db, command.Runs, command.Token, command.Records)...)
 	watchable(db, root, "status", "list", "show", "attempts", "workflows", "nodes", "gates", "schedules")
+	byUsage(db, root)
 	completeFlags(db, root)
 	inGroups(root)
 	addSynonyms(root)
@@ -181,10 +180,30 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // givenBy annotates a command with the flag for what users pass as an argument by mistake.
 const givenBy = "given by"
 
+// byUsage gives commands what follows from their usage lines: how many arguments they take, IDs that
+// the shell offers, and of those that only have others below them the help.
+func byUsage(db *source, cmd *cobra.Command) {
+	if names := strings.Fields(cmd.Use)[1:]; len(names) > 0 && strings.Trim(names[0], "[].") == "ID" {
+		cmd.ValidArgsFunction = db.completeID
+	}
+	if cmd.Args == nil {
+		cmd.Args = arguments
+	}
+	if cmd.RunE == nil {
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	for _, sub := range cmd.Commands() {
+		byUsage(db, sub)
+	}
+}
+
 // arguments requires as many arguments as the usage line of a command names. Those in
-// brackets are optional.
+// brackets are optional, and of what ends with dots there may be several.
 func arguments(cmd *cobra.Command, args []string) error {
 	names := strings.Fields(cmd.Use)[1:]
+	if len(names) == 0 {
+		return noArguments(cmd, args)
+	}
 	least := 0
 	for _, n := range names {
 		if !strings.HasPrefix(n, "[") {
@@ -194,8 +213,8 @@ func arguments(cmd *cobra.Command, args []string) error {
 	hint := "Usage: " + cmd.UseLine()
 	switch {
 	case len(args) < least:
-		return usage(hint, "The %s is missing.", names[len(args)])
-	case len(args) > len(names):
+		return usage(hint, "The %s is missing.", strings.TrimSuffix(names[len(args)], "..."))
+	case len(args) > len(names) && !strings.Contains(names[len(names)-1], "..."):
 		advice := "A text with spaces needs quotes."
 		if flag := cmd.Annotations[givenBy]; flag != "" {
 			advice = "Give it with --" + flag + "."

@@ -47,7 +47,6 @@ forward, a time that is skipped fires at the change.`,
 		Example: `  perdure schedules create nightly report --cron "30 2 * * *" --zone Europe/Paris --jitter 5m
   perdure schedules create nightly nightly.flow --cron "30 2 * * *" --input '{"day": "today"}'
   perdure schedules create sweep sweep '{"limit": 100}' --every 15m --overlap buffer_one`,
-		Args: arguments,
 	}
 	flags := scheduleFlags(scr, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -122,7 +121,6 @@ that at which it sets it, nothing is changed.`,
 		Example: `  perdure schedules update nightly nightly.flow
   perdure schedules update nightly --cron "0 4 * * *"
   perdure schedules update nightly nightly.flow '{"service": "http://warehouse-2"}'`,
-		Args:              arguments,
 		ValidArgsFunction: db.completeArgument(scheduleNames),
 	}
 	flags := scheduleFlags(scr, cmd)
@@ -239,14 +237,13 @@ func (s *specText) String() string { return "" }
 // Type returns the name of the value in the help.
 func (s *specText) Type() string { return "object" }
 
-func scheduleTable(scr *screen, all []view.Schedule) error {
-	table := scr.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "OPEN", "LAST")
-	table.Right(4)
+func scheduleTable(scr *screen, all []view.Schedule) {
+	table := scr.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "\tOPEN", "LAST")
 	for i := range all {
 		s := &all[i]
 		table.Row(s.Name, wording.Times(s.Spec), s.Workflow, nextOf(scr, s), human.Count(len(s.Open)), lastOf(s))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 func nextOf(scr *screen, s *view.Schedule) term.Painted {
@@ -274,10 +271,10 @@ func showScheduleCommand(scr *screen, db *source) *cobra.Command {
 		Long:  "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
 		Example: `  perdure schedules show nightly
   perdure schedules show nightly -o json`,
-	}, ops.DescribeSchedule, func(s *view.Schedule) error { return showSchedule(scr, s) })
+	}, ops.DescribeSchedule, func(s *view.Schedule) { showSchedule(scr, s) })
 }
 
-func showSchedule(scr *screen, s *view.Schedule) error {
+func showSchedule(scr *screen, s *view.Schedule) {
 	now := scr.env.Now()
 	scr.printf("%s  %s\n\n", s.Name, s.Workflow)
 	facts, fact := scr.facts()
@@ -293,11 +290,9 @@ func showSchedule(scr *screen, s *view.Schedule) error {
 	for i, next := range s.Next {
 		fact([]string{"next", "then"}[min(i, 1)], human.Time(next.Due)+" ("+human.When(next.Due, now)+")")
 	}
-	if err := facts.Write(scr.out); err != nil {
-		return err
-	}
+	facts.Write(scr.out)
 	if len(s.Open)+len(s.Waiting)+len(s.Recent) == 0 {
-		return nil
+		return
 	}
 	scr.printf("\n")
 	table := scr.table("FIRE", "STATE", "SINCE", "NOTE")
@@ -311,7 +306,7 @@ func showSchedule(scr *screen, s *view.Schedule) error {
 	for _, f := range s.Recent {
 		table.Row(f.WorkflowID, status(f.Status), human.Time(*f.Closed), noteOf(f))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // noteOf returns a remark about a fire.

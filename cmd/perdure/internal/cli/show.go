@@ -38,8 +38,6 @@ not complete, and 6 if it has not ended in time.`,
 		Example: `  perdure show order-17
   perdure show order-17 --wait 30s
   perdure show order-17 -o json`,
-		Args:              arguments,
-		ValidArgsFunction: db.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("wait") {
 				if err := checkWait(wait); err != nil {
@@ -73,12 +71,10 @@ func show(scr *screen, db *source, ctx context.Context, id string, wait time.Dur
 		if err != nil {
 			return run.explain(db, id, err)
 		}
-		err = scr.show(d, func() error {
-			if err := describe(scr, db, d); err != nil || d.Closed != nil {
-				return err
-			}
-			return noteUnserved(scr, db, ctx, e)
-		})
+		err = scr.show(d, func() { describe(scr, db, d) })
+		if err == nil && scr.format == formatTable && d.Closed == nil {
+			err = noteUnserved(scr, db, ctx, e)
+		}
 		return errors.Join(err, outcome)
 	})
 }
@@ -90,10 +86,10 @@ func await(ctx context.Context, e *perdure.Engine, id string, wait time.Duration
 	defer cancel()
 	_, err = perdure.Attach[json.RawMessage](e, id).Result(limited)
 	if failed, ok := errors.AsType[*perdure.RunError](err); ok {
-		return &Error{Code: exitRunFailed, What: fmt.Sprintf("Workflow %q did not complete: it %s.", id, wasStatus(failed.Status))}, nil
+		return failure(exitRunFailed, "", "Workflow %q did not complete: it %s.", id, wasStatus(failed.Status)), nil
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return &Error{Code: exitTimedOut, What: fmt.Sprintf("Workflow %q has not ended within %s.", id, human.Duration(wait)), Hint: "It is still open. Wait longer with --wait."}, nil
+		return failure(exitTimedOut, "It is still open. Wait longer with --wait.", "Workflow %q has not ended within %s.", id, human.Duration(wait)), nil
 	}
 	return nil, err
 }
@@ -133,7 +129,7 @@ func inputOf(d *view.Description, fact func(name, text string)) {
 }
 
 // describe shows a run to a person.
-func describe(scr *screen, db *source, d *view.Description) error {
+func describe(scr *screen, db *source, d *view.Description) {
 	now := scr.env.Now()
 	scr.printf("%s  %s  %s\n\n", term.Painted{Text: d.WorkflowID, Colour: term.Strong}, d.Workflow,
 		status(d.Status))
@@ -162,9 +158,7 @@ func describe(scr *screen, db *source, d *view.Description) error {
 	for _, w := range d.Warnings {
 		fact("warning", w)
 	}
-	if err := facts.Write(scr.out); err != nil {
-		return err
-	}
+	facts.Write(scr.out)
 	if h := wording.HoldOf(d); h != nil {
 		explainHold(scr, db, d, h)
 		if text := wording.Needed(d, now); text != "" {
@@ -181,13 +175,11 @@ func describe(scr *screen, db *source, d *view.Description) error {
 			scr.printf("    %s\n", line)
 		}
 	}
-	if err := chain(scr, d); err != nil {
-		return err
-	}
+	chain(scr, d)
 	for _, u := range d.Updates {
 		scr.printf("\nUpdate %s (%s) in progress since %s.\n", u.Name, u.ID, human.Time(u.Accepted))
 	}
-	return pending(scr, db, d.WorkflowID, d.Pending, now)
+	pending(scr, db, d.WorkflowID, d.Pending, now)
 }
 
 // factWidth is the width of the names of facts with the blanks around them.
@@ -251,10 +243,9 @@ func event[E any](e *E) string {
 }
 
 // pending shows the open calls.
-func pending(scr *screen, db *source, id string, calls []view.Call, now time.Time) error {
-	table := scr.titled("Waiting for", "CALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
+func pending(scr *screen, db *source, id string, calls []view.Call, now time.Time) {
+	table := scr.titled("Waiting for", "\tCALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
 	table.Indent = "  "
-	table.Right(0)
 	for _, p := range calls {
 		next := term.Either{}
 		if p.Next != nil {
@@ -267,9 +258,7 @@ func pending(scr *screen, db *source, id string, calls []view.Call, now time.Tim
 		}
 		table.Row(fmt.Sprint(p.Call), p.Kind, name, status(state), wording.Attempt(&p), next, p.Node, lastError(p))
 	}
-	if err := table.Write(scr.out); err != nil {
-		return err
-	}
+	table.Write(scr.out)
 	for _, p := range calls {
 		if p.Policy != "" {
 			scr.printf("\n  Call %d: policy %s\n", p.Call, p.Policy)
@@ -310,11 +299,10 @@ func pending(scr *screen, db *source, id string, calls []view.Call, now time.Tim
 			scr.printf("\n  Call %d: %s.\n", p.Call, wording.InDoubt(p.Doubt))
 		}
 		if c := p.Child; c != nil && (c.Status == "parked" || c.Status == "waiting-for-code") {
-			scr.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, db.sameDatabase("perdure show "+human.ShellWord(c.WorkflowID)))
+			scr.printf("\n  Call %d: the child cannot continue. See: %s\n", p.Call, db.sameDatabase("perdure show", c.WorkflowID))
 		}
 		decide(scr, db, id, p, now)
 	}
-	return nil
 }
 
 // decide says that a call waits for an operator, and what to type.

@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/internal/command"
-	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
@@ -39,7 +37,6 @@ serve, or a program with package flow); name the actions of such a program with 
   perdure start checkout order-17 '{"item": "grinder"}'
   perdure start report yesterday --new-after failure
   perdure start remind order-17-reminder --delay 24h --memo '"by hand"'`,
-		Args: arguments,
 		// The argument may be a flow file: the shell offers files if no type matches.
 		ValidArgsFunction: db.completeStart,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -121,10 +118,8 @@ func start(scr *screen, db *source, ctx context.Context, name, id, text string, 
 			return err
 		}
 		namesFile(ctx, e, used, input)
-		return &Error{
-			Code: exitError, What: fmt.Sprintf("Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference),
-			Hint: "Use another ID, or --new-after if that run is closed. See: " + db.sameDatabase("perdure show "+human.ShellWord(id)),
-		}
+		return failure(exitError, "Use another ID, or --new-after if that run is closed. See: "+db.sameDatabase("perdure show", id),
+			"Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference)
 	}
 	return carryOut(scr, db, ctx, u, name)
 }

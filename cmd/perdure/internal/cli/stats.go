@@ -17,8 +17,6 @@ func statsCommand(scr *screen, db *source) *cobra.Command {
   perdure stats hours
   perdure stats errors --since 1h`,
 		Short: "Show how runs and steps went, hour by hour, and the errors",
-		Args:  noArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		listOf(scr, db, &listing.ActivityStats, activityTable), listOf(scr, db, &listing.HourStats, hourTable), listOf(scr, db, &listing.ErrorStats, errorTable),
@@ -26,26 +24,24 @@ func statsCommand(scr *screen, db *source) *cobra.Command {
 	return cmd
 }
 
-func activityTable(scr *screen, stats []view.ActivityStats) error {
-	table := scr.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "MEDIAN", "95%", "RETRYING")
-	table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+func activityTable(scr *screen, stats []view.ActivityStats) {
+	table := scr.table("WORKFLOW", "STEP", "\tCALLS", "\tFIRST TRY", "\t", "\tRECOVERED", "\tEXHAUSTED", "\tFAILED", "\tCANCELED", "\tBY HAND", "\tATTEMPTS/CALL", "\tMEDIAN", "\t95%", "RETRYING")
 	table.Spare("BY HAND", "CANCELED", "", "ATTEMPTS/CALL", "MEDIAN")
 	for _, s := range stats {
 		table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
 			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), human.Took(s.Median), human.Took(s.P95), human.Duration(s.MeanRetrying))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
-func hourTable(scr *screen, stats []view.HourStats) error {
-	table := scr.table("HOUR", "STARTED", "COMPLETED", "FAILED", "CANCELED", "ATTEMPTS", "MEDIAN", "95%")
-	table.Right(1, 2, 3, 4, 5, 6, 7)
+func hourTable(scr *screen, stats []view.HourStats) {
+	table := scr.table("HOUR", "\tSTARTED", "\tCOMPLETED", "\tFAILED", "\tCANCELED", "\tATTEMPTS", "\tMEDIAN", "\t95%")
 	for i := range stats {
 		s := &stats[i]
 		table.Row(human.Hour(s.Hour), human.Count(int(s.Started)), human.Count(int(s.Completed)), painted(int(s.Failed), term.Bad), human.Count(int(s.Canceled)), human.Count(int(s.Attempts)),
 			human.Took(s.Median), human.Took(s.P95))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // percent formats a share. It is 100% only if it is everything.
@@ -57,13 +53,12 @@ func percent(share float64) string {
 	return text
 }
 
-func errorTable(scr *screen, stats []view.ErrorStats) error {
-	table := scr.table("ERROR", "STEP", "ATTEMPTS", "CALLS", "RECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
-	table.Right(2, 3, 4)
+func errorTable(scr *screen, stats []view.ErrorStats) {
+	table := scr.table("ERROR", "STEP", "\tATTEMPTS", "\tCALLS", "\tRECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
 	table.Spare("FIRST SEEN", "LATEST IN", "CALLS")
 	for _, s := range stats {
 		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), scr.ago(s.First), scr.ago(s.Last),
 			s.Example.WorkflowID, s.Example.Message)
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -37,21 +36,20 @@ database takes long to read, so that watching costs it little.`,
   perdure status --watch
   perdure status -o json
   perdure status > /dev/null || echo "look at it"`,
-		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
 				s, err := ops.Status(cmd.Context(), e)
 				if err != nil {
 					return err
 				}
-				return scr.judge(s, !s.Attention, "Something needs attention.", func() error { return tellStatus(scr, db, e, s) })
+				return scr.judge(s, !s.Attention, "Something needs attention.", func() { tellStatus(scr, db, e, s) })
 			})
 		},
 	}
 }
 
 // tellStatus shows the status to people.
-func tellStatus(scr *screen, db *source, e *perdure.Engine, s *view.Status) error {
+func tellStatus(scr *screen, db *source, e *perdure.Engine, s *view.Status) {
 	now := consistent(s.Time, s.Nodes)
 	scr.printf("%s\n", headline(db, e, s))
 	if !s.Served {
@@ -60,20 +58,13 @@ func tellStatus(scr *screen, db *source, e *perdure.Engine, s *view.Status) erro
 	for _, note := range slices.Concat(canaryNotes(s.Canary), nodeNotes(s.Nodes, now)) {
 		scr.printf("%s\n", note)
 	}
-	if err := errors.Join(waitingNow(scr, s.Waiting, now), keysTable(scr, "Whose calls wait", s.Keys, now), queues(scr, s.Queues, now)); err != nil {
-		return err
-	}
-	for i, line := range wording.Changes(s, now) {
-		if i == 0 {
-			scr.printf("\nChanged in the last hour:\n\n")
-		}
-		scr.printf("  %s\n", line)
-	}
-	if err := errors.Join(errorTrends(scr, s.Errors, now), failedRuns(scr, s.Failed, now)); err != nil {
-		return err
-	}
+	waitingNow(scr, s.Waiting, now)
+	keysTable(scr, "Whose calls wait", s.Keys, now)
+	queues(scr, s.Queues, now)
+	scr.lines("\nChanged in the last hour:\n\n", "  ", wording.Changes(s, now))
+	errorTrends(scr, s.Errors, now)
+	failedRuns(scr, s.Failed, now)
 	tellCommands(scr, db, s)
-	return nil
 }
 
 // headline names the database, the nodes that serve it, and the number of workflows.
@@ -116,14 +107,13 @@ func (db *source) unserved() string {
 }
 
 // waitingNow shows what blocks calls and workflows.
-func waitingNow(scr *screen, all []view.Waiting, now time.Time) error {
+func waitingNow(scr *screen, all []view.Waiting, now time.Time) {
 	if len(all) == 0 {
 		scr.printf("\nNothing waits for a retry, a gate, a slot or a person.\n")
-		return nil
+		return
 	}
 	scr.printf("\n")
-	table := scr.table("WAITS FOR", "COUNT", "WHAT", "SINCE", "UNTIL", "EXAMPLE", "WHY")
-	table.Right(1)
+	table := scr.table("WAITS FOR", "\tCOUNT", "WHAT", "SINCE", "UNTIL", "EXAMPLE", "WHY")
 	table.Spare("UNTIL", "EXAMPLE") // what to type about them is printed below
 	for i := range all {
 		w := &all[i]
@@ -133,7 +123,7 @@ func waitingNow(scr *screen, all []view.Waiting, now time.Time) error {
 		}
 		table.Row(waitPainted(w.For), count, whatWaits(w), whenPast(w.Since, now), whenNext(w.Until, now), w.WorkflowID, wording.WhyWaiting(w))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 func waitPainted(kind string) term.Painted {
@@ -166,33 +156,30 @@ func whenNext(t *time.Time, now time.Time) string {
 }
 
 // keysTable shows the run keys of which most calls wait.
-func keysTable(scr *screen, title string, all []view.KeyWait, now time.Time) error {
-	table := scr.titled(title, "KEY", "WAITING", "OLDEST", "RUNNING", "BREAKER", "TOKENS")
-	table.Right(1, 3)
+func keysTable(scr *screen, title string, all []view.KeyWait, now time.Time) {
+	table := scr.titled(title, "KEY", "\tWAITING", "OLDEST", "\tRUNNING", "BREAKER", "TOKENS")
 	table.Spare("RUNNING")
 	for _, k := range all {
 		table.Row(wording.Key(k.Key, 0), human.Count(k.Waiting), whenPast(k.Oldest, now), unlessZero(k.Running),
 			breakerPainted(wording.Breaker(k.Breaker), k.Breaker, k.OpenUntil, now), tokensLeft(k.Tokens))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // queues shows which processes serve each queue, and what is in it.
-func queues(scr *screen, all []view.Queue, now time.Time) error {
-	table := scr.titled("Queues", "QUEUE", "WAITING", "OLDEST", "RUNNING", "LIMIT", "PROCESSES", "UNSERVED")
-	table.Right(1, 3, 4, 5)
+func queues(scr *screen, all []view.Queue, now time.Time) {
+	table := scr.titled("Queues", "QUEUE", "\tWAITING", "OLDEST", "\tRUNNING", "\tLIMIT", "\tPROCESSES", "UNSERVED")
 	for i := range all {
 		q := &all[i]
 		unserved := term.Painted{Text: strings.Join(q.Unserved, ", "), Colour: term.Bad}
 		table.Row(q.Queue, human.Count(q.Waiting), whenPast(q.Oldest, now), human.Count(q.Running), human.Count(q.Limit), human.Count(q.Workers), unserved)
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // errorTrends shows the worst errors of the last hour.
-func errorTrends(scr *screen, all []view.ErrorTrend, now time.Time) error {
-	table := scr.titled("Errors of the last hour", "STEP", "ERROR", "ATTEMPTS", "HOUR BEFORE", "", "CALLS", "LAST", "MESSAGE")
-	table.Right(2, 3, 5)
+func errorTrends(scr *screen, all []view.ErrorTrend, now time.Time) {
+	table := scr.titled("Errors of the last hour", "STEP", "ERROR", "\tATTEMPTS", "\tHOUR BEFORE", "", "\tCALLS", "LAST", "MESSAGE")
 	for i := range all {
 		t := &all[i]
 		arrow := term.Painted{Text: "="}
@@ -213,21 +200,24 @@ func errorTrends(scr *screen, all []view.ErrorTrend, now time.Time) error {
 		}
 		table.Row(t.Name, kind, human.Count(t.Attempts)+more, human.Count(t.Before)+more, arrow, human.Count(t.Calls)+more, human.Ago(t.Last, now), message)
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
 // failedRuns shows the latest workflows that failed.
-func failedRuns(scr *screen, runs []view.Run, now time.Time) error {
+func failedRuns(scr *screen, runs []view.Run, now time.Time) {
 	table := scr.titled("Failed in the last hour", "ID", "WORKFLOW", "FAILED", "ERROR")
 	for _, r := range runs {
 		table.Row(r.WorkflowID, r.Workflow, whenPast(r.Closed, now), wording.Typed(r.ErrorType, r.Error))
 	}
-	return table.Write(scr.out)
+	table.Write(scr.out)
 }
 
-// sameDatabase adds to a command the flags by which this one found its database. It omits a
-// password in them, because the output may end up in tickets.
-func (db *source) sameDatabase(command string) string {
+// sameDatabase adds to a command words for a shell, and the flags by which this one found its
+// database. It omits a password in them, because the output may end up in tickets.
+func (db *source) sameDatabase(command string, words ...string) string {
+	for _, word := range words {
+		command += " " + human.ShellWord(word)
+	}
 	if name, err := database.Parse(db.named); db.named != "" && err == nil {
 		text := db.named
 		if name.HidesPassword() {

@@ -32,7 +32,7 @@ var unseen = []string{
 // makers are the functions and types that make errors, and which of their arguments or
 // fields are texts.
 var makers = map[string][]string{
-	"errors.New": {"0"}, "fmt.Errorf": {"0"}, "usage": {"0", "1"}, "Error": {"What", "Hint"}, "InputError": {"Problem"},
+	"errors.New": {"0"}, "fmt.Errorf": {"0"}, "usage": {"0", "1"}, "failure": {"1", "2"}, "Error": {"What", "Hint"}, "InputError": {"Problem"},
 	"history.InputError": {"Problem"}, "view.InputError": {"Problem"}, "LimitError": {"Hint"}, "view.LimitError": {"Hint"}, "param.Bad": {"2"},
 }
 

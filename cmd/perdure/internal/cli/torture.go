@@ -58,7 +58,6 @@ is 7 if anything was lost, doubled, left behind or wrong.`,
 		Example: `  perdure torture --db postgres://shop@db.example/shop --for 10m
   perdure torture --db test.db --for 1m
   perdure torture --db 'postgres://me@a,b/test' --trouble ./kill-the-primary.sh -o json`,
-		Args:        noArguments,
 		Annotations: map[string]string{noGroup: "A torture has its database to itself."},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runTorture(scr, db, cmd.Context(), f) },
 	}
@@ -144,7 +143,7 @@ func removeScratch(ctx context.Context, own database.Name, keep bool) error {
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
-	return &Error{Code: exitError, What: fmt.Sprintf("What the torture made cannot be removed: %s.", strings.TrimSuffix(err.Error(), ".")), Hint: fmt.Sprintf("It stays in %s.", own)}
+	return failure(exitError, fmt.Sprintf("It stays in %s.", own), "What the torture made cannot be removed: %s.", strings.TrimSuffix(err.Error(), "."))
 }
 
 // tortureAgain is the command that does the same again.
@@ -161,7 +160,7 @@ func shell(ctx context.Context, command string) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.WaitDelay = time.Second // what it starts may hold its output
 	if said, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return &Error{Code: exitError, What: fmt.Sprintf("The command of --trouble failed (%v): %s", err, strings.TrimSpace(string(said))), Hint: "The torture ends here, and nothing is known."}
+		return failure(exitError, "The torture ends here, and nothing is known.", "The command of --trouble failed (%v): %s", err, strings.TrimSpace(string(said)))
 	}
 	return nil
 }
@@ -203,7 +202,6 @@ func tortureNodeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:         "node",
 		Hidden:      true,
-		Args:        noArguments,
 		Annotations: map[string]string{noDatabase: toldByTorture, noGroup: toldByTorture},
 		RunE: func(*cobra.Command, []string) error {
 			return torture.Serve(torture.Host{Opener: func(s torture.Setup) (store.Opener, error) {

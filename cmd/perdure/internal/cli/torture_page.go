@@ -21,11 +21,11 @@ type tortured struct {
 
 // tellTorture shows what came of a torture.
 func tellTorture(scr *screen, t tortured) error {
-	return scr.judge(t, t.Clean(), "The torture has found something.", func() error { return torturePage(scr, t) })
+	return scr.judge(t, t.Clean(), "The torture has found something.", func() { torturePage(scr, t) })
 }
 
 // torturePage shows people what came of a torture.
-func torturePage(scr *screen, t tortured) error {
+func torturePage(scr *screen, t tortured) {
 	early := ""
 	if t.Interrupted {
 		early = ", until it was interrupted"
@@ -79,7 +79,6 @@ func torturePage(scr *screen, t tortured) error {
 		scr.printf("\nThere are %s more.\n", human.Count(all-len(t.Findings)))
 	}
 	scr.printf("\nThe seed is %s. To do the same again:\n\n  %s\n", fmt.Sprint(t.Seed), t.Again)
-	return nil
 }
 
 // maxAmid is how many of the deeds are shown amid which nothing moved.

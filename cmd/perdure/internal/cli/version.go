@@ -60,14 +60,10 @@ func versionCommand(scr *screen) *cobra.Command {
 		Use:         "version",
 		Short:       "Show the version",
 		Example:     "  perdure version\n  perdure version -o json",
-		Args:        noArguments,
 		Annotations: map[string]string{noDatabase: aboutItself, noGroup: aboutItself},
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
-			return scr.show(v, func() error {
-				scr.printf("%s", v)
-				return nil
-			})
+			return scr.show(v, func() { scr.printf("%s", v) })
 		},
 	}
 }

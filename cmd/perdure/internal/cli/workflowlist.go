@@ -17,7 +17,7 @@ type workflowList[T any] struct {
 	selects func(*T) bool         // nil: all
 	place   func(last *T) string  // behind which the next part begins
 	none    func(read int) string // says that nothing is selected of what was read; nil: the table is empty
-	table   func(*screen, []T) error
+	table   func(*screen, []T)
 	// ofChain names an element, as in "a step", if people who want the whole list are shown that of
 	// each run of a workflow that went on as new.
 	ofChain string
@@ -44,10 +44,9 @@ func (l *workflowList[T]) show(scr *screen, db *source, ctx context.Context, id 
 			scr.printf("%s\n", l.none(p.read))
 			return nil
 		}
-		if err := l.table(scr, p.rows); err != nil || !p.more {
-			return err
+		if l.table(scr, p.rows); p.more {
+			scr.printf("\nThere are more than these %d. To see the next ones: --after %s\n", limit, l.place(p.last))
 		}
-		scr.printf("\nThere are more than these %d. To see the next ones: --after %s\n", limit, l.place(p.last))
 		return nil
 	})
 }
@@ -69,9 +68,7 @@ func (l *workflowList[T]) showRuns(scr *screen, ctx context.Context, e *perdure.
 		}
 		found = true
 		scr.printf("Run %d of the workflow, %s, since %s:\n\n", run.Number, run.RunID, human.Time(run.Created))
-		if err := l.table(scr, p.rows); err != nil {
-			return err
-		}
+		l.table(scr, p.rows)
 		scr.printf("\n")
 	}
 	if before := runs[0].Number - 1; before > 0 {

@@ -7,22 +7,18 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-func workflowTable(scr *screen, stats []view.WorkflowStats) error {
-	table := scr.table("WORKFLOW", "OPEN", "HELD", "STARTED", "COMPLETED", "FAILED", "CANCELED", "MEDIAN", "95%", "LATEST HOUR", "BUILDS")
-	table.Right(1, 2, 3, 4, 5, 6)
+func workflowTable(scr *screen, stats []view.WorkflowStats) {
+	table := scr.table("WORKFLOW", "\tOPEN", "\tHELD", "\tSTARTED", "\tCOMPLETED", "\tFAILED", "\tCANCELED", "MEDIAN", "95%", "LATEST HOUR", "BUILDS")
 	table.Spare("CANCELED", "BUILDS")
 	for i := range stats {
 		w := &stats[i]
 		table.Row(w.Workflow, human.Count(w.Open), painted(w.Held, term.Bad), human.Count(w.Started), human.Count(w.Completed), painted(w.Failed, term.Bad), human.Count(w.Canceled),
 			human.Took(w.Median), human.Took(w.P95), latestHour(w), wording.Builds(w.Builds))
 	}
-	if err := table.Write(scr.out); err != nil {
-		return err
-	}
+	table.Write(scr.out)
 	if len(stats) > 0 && stats[0].AtLeast {
 		scr.printf("\nThere are more open runs: the newest %s were counted.\n", human.Count(view.MaxWorkflowRuns))
 	}
-	return nil
 }
 
 func latestHour(w *view.WorkflowStats) string {

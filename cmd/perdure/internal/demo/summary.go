@@ -104,24 +104,22 @@ var noAnswer = fmt.Sprintf("no answer within %s: it is unknown whether it was do
 func (r *Report) record(p *printer) {
 	p.printf("\nperdure keeps a record of every attempt: %s took %s.\n\n",
 		human.Plural(r.Steps, "step", "steps"), human.Plural(r.Attempts, "attempt", "attempts"))
-	reasons := term.NewTable(p.style, "ATTEMPTS", "REASON", "WHAT BECAME OF THEM")
+	reasons := term.NewTable(p.style, "\tATTEMPTS", "REASON", "WHAT BECAME OF THEM")
 	reasons.Indent = "  "
-	reasons.Right(0)
 	for _, name := range byCount(r.Reasons) {
 		reasons.Row(human.Count(r.Reasons[name]), name, meaning[retry.Reason(name)])
 	}
-	_ = reasons.Write(p) // into memory
+	reasons.Write(p)
 	if len(r.Errors) == 0 {
 		return
 	}
 	p.printf("\n")
-	failures := term.NewTable(p.style, "FAILURES", "TYPE", "WHAT IT WAS")
+	failures := term.NewTable(p.style, "\tFAILURES", "TYPE", "WHAT IT WAS")
 	failures.Indent = "  "
-	failures.Right(0)
 	for _, name := range byCount(r.Errors) {
 		failures.Row(human.Count(r.Errors[name]), name, errorMeaning[name])
 	}
-	_ = failures.Write(p)
+	failures.Write(p)
 }
 
 // byCount sorts names by their count, the largest first.

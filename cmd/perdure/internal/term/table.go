@@ -11,8 +11,7 @@ import (
 
 // Table is lines with columns. Make one with its heads, add rows, write it.
 type Table struct {
-	heads []string
-	right map[int]bool // columns of numbers
+	heads []cell
 	rows  [][]cell
 	Style Style
 	// Title stands above the heads. A table that has one is not written without rows.
@@ -31,6 +30,7 @@ type cell struct {
 	text   string
 	short  string // where there is no room; empty: text
 	colour Colour
+	right  bool // flush right
 }
 
 // Either is a value with a form for tables that are too wide.
@@ -40,18 +40,16 @@ type Either struct{ Long, Short string }
 // ones first.
 func (t *Table) Spare(heads ...string) { t.spare = heads }
 
-// Right sets columns, from 0, flush right.
-func (t *Table) Right(columns ...int) {
-	if t.right == nil {
-		t.right = map[int]bool{}
+// NewTable makes a table with the heads of its columns. A tab before a head sets the column flush
+// right, as numbers are.
+func NewTable(style Style, heads ...string) *Table {
+	t := &Table{Style: style}
+	for _, h := range heads {
+		name, right := strings.CutPrefix(h, "\t")
+		t.heads = append(t.heads, cell{text: human.Escape(name), colour: Faint, right: right})
 	}
-	for _, c := range columns {
-		t.right[c] = true
-	}
+	return t
 }
-
-// NewTable makes a table with the heads of its columns.
-func NewTable(style Style, heads ...string) *Table { return &Table{Style: style, heads: heads} }
 
 // Row adds a row. A value is a string, which is escaped, an Either, or what Paint made.
 func (t *Table) Row(values ...any) {
@@ -65,25 +63,19 @@ func (t *Table) Row(values ...any) {
 		case Either:
 			row[i] = cell{text: human.Escape(v.Long), short: human.Escape(v.Short)}
 		}
+		row[i].right = i < len(t.heads) && t.heads[i].right
 	}
 	t.rows = append(t.rows, row)
 }
 
 // Write writes heads and rows. Columns are as wide as their widest cell; the
-// last one is not padded, and those without any text are left out.
-func (t *Table) Write(w io.Writer) error {
+// last one is not padded, and those without any text are left out. An error is left to the writer,
+// as that of bufio, which has it until it is flushed.
+func (t *Table) Write(w io.Writer) {
 	if t.Title != "" && len(t.rows) == 0 {
-		return nil
+		return
 	}
-	head := make([]cell, len(t.heads))
-	for i, h := range t.heads {
-		head[i] = cell{text: h, colour: Faint}
-	}
-	lines := t.rows
-	if len(head) > 0 {
-		lines = append([][]cell{head}, t.rows...)
-	}
-	lines = t.withoutEmpty(lines)
+	lines := t.withoutEmpty()
 	widths := widthsOf(lines)
 	var missing []string
 	if t.Width > 0 && t.over(widths) > 0 {
@@ -112,8 +104,7 @@ func (t *Table) Write(w io.Writer) error {
 	if len(missing) > 0 {
 		b.WriteString(t.Indent + t.Style.Paint(Clip("(no room for "+strings.Join(missing, ", ")+": see -o json)", t.Width-Width(t.Indent)), Faint) + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	_, _ = io.WriteString(w, b.String())
 }
 
 // widthsOf returns how wide the columns are.
@@ -166,15 +157,7 @@ func (t *Table) withoutSpare(lines [][]cell) (left [][]cell, missing []string) {
 		if at < 0 {
 			continue // it is empty
 		}
-		right := map[int]bool{}
-		for i := range t.right {
-			if i < at {
-				right[i] = true
-			} else if i > at {
-				right[i-1] = true
-			}
-		}
-		if t.right = right; head != "" {
+		if head != "" {
 			missing = append(missing, head)
 		}
 		for i, row := range lines {
@@ -206,29 +189,28 @@ func (t *Table) fit(widths []int) {
 	}
 }
 
-// withoutEmpty leaves out the columns for which no row has anything to say, except
-// the first one.
-func (t *Table) withoutEmpty(lines [][]cell) [][]cell {
+// withoutEmpty returns heads and rows without the columns for which no row has anything to say,
+// except the first one.
+func (t *Table) withoutEmpty() [][]cell {
 	used := map[int]bool{0: true}
 	for _, row := range t.rows {
 		for i, c := range row {
 			used[i] = used[i] || c.text != ""
 		}
 	}
-	right := map[int]bool{}
-	out := make([][]cell, len(lines))
-	for n, row := range lines {
+	var lines [][]cell
+	for _, row := range append([][]cell{t.heads}, t.rows...) {
+		var line []cell
 		for i, c := range row {
 			if used[i] {
-				if t.right[i] {
-					right[len(out[n])] = true
-				}
-				out[n] = append(out[n], c)
+				line = append(line, c)
 			}
 		}
+		if row != nil { // a table may have no heads
+			lines = append(lines, line)
+		}
 	}
-	t.right = right
-	return out
+	return lines
 }
 
 func (t *Table) line(b *strings.Builder, row []cell, widths []int) {
@@ -239,14 +221,14 @@ func (t *Table) line(b *strings.Builder, row []cell, widths []int) {
 	b.WriteString(t.Indent)
 	for i, c := range row[:last+1] {
 		blanks := strings.Repeat(" ", widths[i]-Width(c.text))
-		if t.right[i] {
+		if c.right {
 			b.WriteString(blanks)
 		}
 		b.WriteString(t.Style.Paint(c.text, c.colour))
 		if i == last {
 			break
 		}
-		if !t.right[i] {
+		if !c.right {
 			b.WriteString(blanks)
 		}
 		b.WriteString("  ")

@@ -24,8 +24,7 @@ func TestF14_WideCharacters(t *testing.T) {
 			t.Errorf("%q has %d columns, want %d", text, got, columns)
 		}
 	}
-	table := NewTable(Style{}, "ID", "N", "TEXT")
-	table.Right(1)
+	table := NewTable(Style{}, "ID", "\tN", "TEXT")
 	table.Row("注文", "七", "x")
 	table.Row("order", "12", "👍🏽 y")
 	table.Row("cafe\u0301", "1", "z")
@@ -34,7 +33,8 @@ func TestF14_WideCharacters(t *testing.T) {
 		14: "ID     N  TEXT\n注文  七  x\no…er  12  👍🏽 y\ncafe\u0301   1  z\n",
 	} {
 		var out bytes.Buffer
-		if table.Width = width; table.Write(&out) != nil || out.String() != want {
+		table.Width = width
+		if table.Write(&out); out.String() != want {
 			t.Errorf("at %d columns:\n%s\nwant:\n%s", width, out.String(), want)
 		}
 	}
