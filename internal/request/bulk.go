@@ -229,7 +229,11 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	}
 	// All waits run in parallel: a waiting caller needs no connection of its own, and one
 	// run without an engine must not use up the time of the others.
-	answered := inParallel(len(rows), len(rows), func(i int) error {
+	waits := len(rows)
+	if b.result.DryRun {
+		waits = 1 // nothing was sent
+	}
+	answered := inParallel(len(rows), waits, func(i int) error {
 		if sent[i] == nil || failed[i] != nil {
 			return nil
 		}
