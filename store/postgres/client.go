@@ -10,13 +10,12 @@ import (
 )
 
 func (h *handle) Secret(ctx context.Context) ([]byte, error) {
-	var text string
-	err := h.share(ctx, "Secret", func(c *conn) error {
+	text, err := shared(ctx, h, "Secret", func(c *conn) (text string, err error) {
 		found, err := c.one(ctx, `SELECT value FROM perdure.meta WHERE key = 'secret'`, nil, &text)
 		if err == nil && !found {
 			err = errors.New("the database has no secret: its table meta is damaged; restore it from a backup")
 		}
-		return err
+		return text, err
 	})
 	if err != nil {
 		return nil, err

@@ -11,9 +11,8 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 	if err := d.Validate(h.info); err != nil {
 		return 0, err
 	}
-	deleted := 0
-	err := h.share(ctx, "Delete", func(c *conn) error {
-		return c.transact(ctx, func(pgx.Tx) (err error) {
+	return shared(ctx, h, "Delete", func(c *conn) (deleted int, err error) {
+		err = c.transact(ctx, func(pgx.Tx) (err error) {
 			if deleted, err = c.deleteRuns(ctx, d.Partition, d.Runs); err != nil {
 				return err
 			}
@@ -29,11 +28,8 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 			}
 			return err
 		})
+		return deleted, err
 	})
-	if err != nil {
-		return 0, err
-	}
-	return deleted, nil
 }
 
 // deleteRuns removes those of the runs that have ended, and all that belongs to them.

@@ -20,35 +20,27 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 		}
 	}
 	limit := store.Page(filter.Limit)
-	var runs []store.Run
-	err := h.share(ctx, "List", func(c *conn) (err error) {
-		runs, err = page(h, limit, filter.Partitions, func(r *store.Run) int { return r.Partition }, func(each int) (runs []store.Run, err error) {
-			add := func(r pgx.Rows) error {
-				run, err := scanRun(r)
-				runs = append(runs, *run)
-				return err
-			}
+	return shared(ctx, h, "List", func(c *conn) ([]store.Run, error) {
+		return page(h, limit, filter.Partitions, func(r *store.Run) int { return r.Partition }, func(each int) (runs []store.Run, err error) {
 			query, args := listing(&filter, h.distributed, each)
 			switch {
 			case query == "":
 				return nil, nil
 			case !h.distributed:
-				err = c.query(ctx, query, args, add)
-				return runs, err
+				return list(ctx, c, query, args, runFields)
 			}
-			err = c.eachPartition(ctx, filter.Partitions == nil, filter.Partitions, query, args[1:], add)
+			err = c.eachPartition(ctx, filter.Partitions == nil, filter.Partitions, query, args[1:], into(&runs, runFields))
 			return newest(runs, limit, func(a, b store.Run) int {
 				return -cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Partition, b.Partition))
 			}), err
 		})
-		return err
 	})
-	return runs, err
 }
 
-func (h *handle) Floor(ctx context.Context, partitions []int, before string, each int) (floor string, err error) {
+func (h *handle) Floor(ctx context.Context, partitions []int, before string, each int) (string, error) {
 	all := partitions == nil
-	if partitions, err = h.info.Ordered(partitions); err != nil {
+	partitions, err := h.info.Ordered(partitions)
+	if err != nil {
 		return "", err
 	}
 	const newest = `SELECT r.id FROM perdure.runs r WHERE r.partition = `
@@ -57,8 +49,7 @@ func (h *handle) Floor(ctx context.Context, partitions []int, before string, eac
 		below, args = ` AND r.id < $3`, append(args, runID(before))
 	}
 	const one = ` ORDER BY r.id DESC OFFSET $2 LIMIT 1`
-	err = h.share(ctx, "Floor", func(c *conn) error {
-		floor = ""
+	return shared(ctx, h, "Floor", func(c *conn) (floor string, err error) {
 		add := func(r pgx.Rows) error {
 			var id string
 			err := r.Scan((*runID)(&id))
@@ -66,15 +57,16 @@ func (h *handle) Floor(ctx context.Context, partitions []int, before string, eac
 			return err
 		}
 		if h.distributed {
-			return c.eachPartition(ctx, all, partitions, newest+`$1`+below+one, args, add)
+			err := c.eachPartition(ctx, all, partitions, newest+`$1`+below+one, args, add)
+			return floor, err
 		}
 		query, where := `SELECT f.id FROM unnest($1::bigint[]) AS p (id), LATERAL (`+newest+`p.id`+below+one+`) f`, any(partitions)
 		if all {
 			query, where = `SELECT f.id FROM perdure.partitions p, LATERAL (`+newest+`p.id`+below+one+`) f WHERE $1::bigint[] IS NULL`, any(nil)
 		}
-		return c.query(ctx, query, append([]any{where}, args...), add)
+		err = c.query(ctx, query, append([]any{where}, args...), add)
+		return floor, err
 	})
-	return floor, err
 }
 
 // listing returns the query for a filter, "" if it selects nothing. It takes the newest

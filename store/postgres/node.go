@@ -56,14 +56,9 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 		return err
 	}
 	if node.Supersede {
-		var namesakes []string
-		if err := c.query(ctx, `SELECT id FROM perdure.nodes WHERE node_group = $1 AND name = $2 AND departed IS NULL ORDER BY id FOR UPDATE`,
-			[]any{node.Group, node.Name}, func(r pgx.Rows) error {
-				var id string
-				err := r.Scan(&id)
-				namesakes = append(namesakes, id)
-				return err
-			}); err != nil {
+		namesakes, err := list(ctx, c, `SELECT id FROM perdure.nodes WHERE node_group = $1 AND name = $2 AND departed IS NULL ORDER BY id FOR UPDATE`,
+			[]any{node.Group, node.Name}, func(id *string) []any { return []any{id} })
+		if err != nil {
 			return err
 		}
 		if err := c.end(ctx, namesakes, true); err != nil {
@@ -196,11 +191,12 @@ func (b *batch) renew(r store.Renewal, seen **store.Membership) {
 	// not last longer for that.
 	b.do(`UPDATE perdure.nodes SET seen = now FROM perdure.now() WHERE id IN (
 		SELECT id FROM perdure.nodes WHERE seen > perdure.now() + $1 FOR UPDATE SKIP LOCKED)`, int64(store.Foresight))
-	b.members(`''`, `WHERE expires > now AND departed IS NULL AND node_group = (SELECT node_group FROM perdure.nodes WHERE id = $1) ORDER BY id`,
-		[]any{r.Node}, func(m store.Member) {
-			if *seen != nil {
-				(*seen).Nodes = append((*seen).Nodes, m)
+	b.query(selectMembers(`''`)+` WHERE expires > now AND departed IS NULL AND node_group = (SELECT node_group FROM perdure.nodes WHERE id = $1) ORDER BY id`,
+		[]any{r.Node}, func(r pgx.Rows) error {
+			if *seen == nil {
+				return nil
 			}
+			return into(&(*seen).Nodes, memberFields)(r)
 		})
 	b.owners(r, seen)
 	// Read last, this is closest to the time at which the answer arrives.
@@ -220,35 +216,26 @@ func (b *batch) owners(r store.Renewal, seen **store.Membership) {
 		JOIN perdure.partitions p ON p.id >= g.first AND p.id < g.first + $2
 			OR p.id > `+home+` AND p.id & `+home+` >= g.first AND p.id & `+home+` < g.first + $2 WHERE n.id = $1 ORDER BY p.id`,
 		[]any{r.Node, b.h.info.Partitions}, func(r pgx.Rows) error {
-			var o store.Ownership
-			err := r.Scan(&o.Partition, &o.Epoch, &o.Node)
-			if *seen != nil {
-				(*seen).Owners = append((*seen).Owners, o)
+			if *seen == nil {
+				return nil
 			}
-			return err
+			return into(&(*seen).Owners, func(o *store.Ownership) []any { return []any{&o.Partition, &o.Epoch, &o.Node} })(r)
 		})
 }
 
-// members adds a query for the nodes that rest selects. definitions is the expression for
-// their definitions.
-func (b *batch) members(definitions, rest string, args []any, each func(store.Member)) {
-	b.query(`SELECT id, name, node_group, lease, supersede, joined, seen, coalesce(departed, 0), draining, expires,
-		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id AND id <= `+home+`), ordinal, build, `+definitions+`, superseded
-		FROM perdure.now(), perdure.nodes `+rest, args, func(r pgx.Rows) error {
-		var m store.Member
-		err := r.Scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned, &m.Ordinal, &m.Build, &m.Definitions, &m.Superseded)
-		each(m)
-		return err
-	})
+// selectMembers is the beginning of a query for nodes, which memberFields reads. definitions is
+// the expression for their definitions.
+func selectMembers(definitions string) string {
+	return `SELECT id, name, node_group, lease, supersede, joined, seen, coalesce(departed, 0), draining, expires,
+		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id AND id <= ` + home + `), ordinal, build, ` + definitions + `, superseded
+		FROM perdure.now(), perdure.nodes`
+}
+
+func memberFields(m *store.Member) []any {
+	return []any{&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned, &m.Ordinal, &m.Build, &m.Definitions, &m.Superseded}
 }
 
 func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
-	var members []store.Member
-	err := h.share(ctx, "Nodes", func(c *conn) error {
-		members = nil
-		return c.send(ctx, func(b *batch) {
-			b.members(`definitions`, `ORDER BY joined, ordinal`, nil, func(m store.Member) { members = append(members, m) })
-		})
-	})
+	members, err := readRows(ctx, h, "Nodes", selectMembers(`definitions`)+` ORDER BY joined, ordinal`, nil, memberFields)
 	return slices.Clip(members), err
 }

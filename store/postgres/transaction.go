@@ -205,10 +205,9 @@ func (g *guest) Find(ctx context.Context, partition int, workflowID, run string)
 	if err != nil {
 		return nil, err
 	}
-	var found *store.Run
+	var found []store.Run
 	err = g.perform(ctx, "Find", func() error {
-		found = nil
-		return g.attempt(ctx, func(b *batch) { b.query(query, args, scanInto(&found)) })
+		return g.attempt(ctx, func(b *batch) { b.query(query, args, into(&found, runFields)) })
 	})
 	return foundRun(found, err)
 }
