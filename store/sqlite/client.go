@@ -10,16 +10,14 @@ import (
 )
 
 func (h *handle) Secret(ctx context.Context) ([]byte, error) {
-	var secret []byte
-	err := h.read(ctx, "Secret", func(c *conn) (err error) {
+	return result(ctx, h, "Secret", func(c *conn) (secret []byte, err error) {
 		err = errors.New("the database has no secret: its table meta is damaged; restore it from a backup")
 		failed := c.query(ctx, `SELECT value FROM meta WHERE key = 'secret'`, func(r row) error {
 			secret, err = hex.DecodeString(r.text(0))
 			return nil
 		})
-		return cmp.Or(failed, err)
+		return secret, cmp.Or(failed, err)
 	})
-	return secret, err
 }
 
 func (h *handle) Create(ctx context.Context, run store.Run) error {
@@ -60,11 +58,7 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 	if err := m.Validate(h.info); err != nil {
 		return err
 	}
-	err := h.write(ctx, "Post", func(c *conn) error { return h.postTo(c, &m) })
-	if err == nil {
-		announce(h.path, store.NewsMessage)
-	}
-	return err
+	return h.announced(store.NewsMessage, h.write(ctx, "Post", func(c *conn) error { return h.postTo(c, &m) }))
 }
 
 // postTo delivers a message if there is a run to read it.

@@ -138,6 +138,15 @@ func (c *conn) query(ctx context.Context, query string, each func(row) error, ar
 	}
 }
 
+// collect returns the rows of a result, each as scan reads it.
+func collect[T any](ctx context.Context, c *conn, scan func(row) T, query string, args ...driver.Value) (all []T, err error) {
+	err = c.query(ctx, query, func(r row) error {
+		all = append(all, scan(r))
+		return nil
+	}, args...)
+	return all, err
+}
+
 // one reads the integers of the only row of a writing statement into dest and reports
 // whether there is a row.
 func (c *conn) one(query string, dest []*int64, args ...driver.Value) (found bool, err error) {

@@ -39,16 +39,9 @@ func turnsOf(t store.Turns, first func(where, name string) (key string, weight i
 }
 
 func (h *handle) Line(ctx context.Context, read store.LineRead) ([]store.LineRun, error) {
-	var line []store.LineRun
-	err := h.eachPartition(ctx, "Line", read.Partitions, false, func(c *conn, partition int) error {
-		some, err := c.line(ctx, partition, store.Turns{From: read.From, Limit: read.Share()})
-		line = append(line, some...)
-		return err
+	return ofPartitions(ctx, h, "Line", read.Partitions, false, func(c *conn, partition int) ([]store.LineRun, error) {
+		return c.line(ctx, partition, store.Turns{From: read.From, Limit: read.Share()})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return line, nil
 }
 
 // line returns the runs of a partition whose turn it is. The wake time is written out, so that

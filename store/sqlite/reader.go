@@ -11,33 +11,23 @@ import (
 )
 
 func (h *handle) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
-	var found *store.Run
-	err := h.readPartition(ctx, "Find", partition, func(c *conn) (err error) {
-		found, err = c.findRun(ctx, partition, workflowID, run)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return ofPartition(ctx, h, "Find", partition, func(c *conn) (*store.Run, error) { return c.findRun(ctx, partition, workflowID, run) })
 }
 
 func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, error) {
-	var ended []store.Run
-	err := h.read(ctx, "Ended", func(c *conn) error {
+	return result(ctx, h, "Ended", func(c *conn) (ended []store.Run, err error) {
 		for _, ref := range runs {
 			run, err := c.findRun(ctx, ref.Partition, "", ref.Run)
 			if err == store.ErrNotFound || err == nil && run.Status.Open() {
 				continue
 			}
 			if err != nil {
-				return err
+				return nil, err
 			}
 			ended = append(ended, *run)
 		}
-		return nil
+		return ended, nil
 	})
-	return ended, err
 }
 
 func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
@@ -50,18 +40,17 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 	if len(filter.Status) == 0 {
 		statuses = []store.Status{""}
 	}
-	var runs []store.Run
-	err := h.eachPartition(ctx, "List", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
+	runs, err := ofPartitions(ctx, h, "List", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) (runs []store.Run, err error) {
 		for _, status := range statuses {
 			for _, indexed := range indexedAs(status, &filter) {
 				some, err := c.list(ctx, &filter, partition, status, indexed, limit)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				runs = append(runs, some...)
 			}
 		}
-		return nil
+		return runs, nil
 	})
 	if err != nil {
 		return nil, err
@@ -166,31 +155,20 @@ func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, st
 }
 
 func (h *handle) History(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
-	var turns []store.TurnRow
-	err := h.readPartition(ctx, "History", partition, func(c *conn) (err error) {
-		turns, err = c.history(ctx, partition, run, after, limit)
-		return err
-	})
-	return turns, err
+	return ofPartition(ctx, h, "History", partition, func(c *conn) ([]store.TurnRow, error) { return c.history(ctx, partition, run, after, limit) })
 }
 
 func (c *conn) history(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
-	var turns []store.TurnRow
-	err := c.query(ctx, `SELECT number, commit_id, epoch, time, events FROM turns
-		WHERE run = `+seq+` AND number > ? ORDER BY number LIMIT ?`, func(r row) error {
-		turns = append(turns, store.TurnRow{Number: r.int(0), CommitID: r.int(1), Epoch: r.int(2), Time: r.int(3), Events: r.bytes(4)})
-		return nil
-	}, int64(partition), run, after, all(limit))
-	return turns, err
+	return collect(ctx, c, scanTurn, `SELECT number, commit_id, epoch, time, events FROM turns WHERE run = `+seq+` AND number > ? ORDER BY number LIMIT ?`,
+		int64(partition), run, after, all(limit))
+}
+
+func scanTurn(r row) store.TurnRow {
+	return store.TurnRow{Number: r.int(0), CommitID: r.int(1), Epoch: r.int(2), Time: r.int(3), Events: r.bytes(4)}
 }
 
 func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
-	var calls []store.Call
-	err := h.readPartition(ctx, "Calls", partition, func(c *conn) (err error) {
-		calls, err = c.calls(ctx, partition, run)
-		return err
-	})
-	return calls, err
+	return ofPartition(ctx, h, "Calls", partition, func(c *conn) ([]store.Call, error) { return c.calls(ctx, partition, run) })
 }
 
 // callColumns are the columns that scanCall reads.
@@ -212,24 +190,18 @@ func scanCall(partition int, r row) store.Call {
 }
 
 func (c *conn) calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
-	var calls []store.Call
-	err := c.query(ctx, `SELECT `+callColumns+` FROM calls WHERE partition = ? AND run = ? ORDER BY number`, func(r row) error {
-		calls = append(calls, scanCall(partition, r))
-		return nil
-	}, int64(partition), run)
-	return calls, err
+	return collect(ctx, c, func(r row) store.Call { return scanCall(partition, r) }, `SELECT `+callColumns+` FROM calls WHERE partition = ? AND run = ? ORDER BY number`, int64(partition), run)
 }
 
 func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
 	filter.Limit = store.Page(filter.Limit)
-	var waiting []store.WaitingCall
-	err := h.eachPartition(ctx, "Waiting", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
-		return c.query(ctx, `SELECT `+callColumns+`, (SELECT workflow_id FROM runs WHERE partition = c.partition AND id = c.run),
+	waiting, err := ofPartitions(ctx, h, "Waiting", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) ([]store.WaitingCall, error) {
+		scan := func(r row) store.WaitingCall {
+			return store.WaitingCall{Call: scanCall(partition, r), WorkflowID: r.text(9), Type: r.text(10), Key: r.text(11)}
+		}
+		return collect(ctx, c, scan, `SELECT `+callColumns+`, (SELECT workflow_id FROM runs WHERE partition = c.partition AND id = c.run),
 				(SELECT type FROM runs WHERE partition = c.partition AND id = c.run), (SELECT run_key FROM runs WHERE partition = c.partition AND id = c.run)
-			FROM calls c WHERE partition = ? AND state = ? ORDER BY due LIMIT ?`, func(r row) error {
-			waiting = append(waiting, store.WaitingCall{Call: scanCall(partition, r), WorkflowID: r.text(9), Type: r.text(10), Key: r.text(11)})
-			return nil
-		}, int64(partition), string(filter.State), int64(filter.Limit))
+			FROM calls c WHERE partition = ? AND state = ? ORDER BY due LIMIT ?`, int64(partition), string(filter.State), int64(filter.Limit))
 	})
 	if err != nil {
 		return nil, err

@@ -35,8 +35,7 @@ func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]
 		return nil, err
 	}
 	var taken []store.Message
-	err = h.write(ctx, "Take", func(c *conn) error {
-		var err error
+	err = h.write(ctx, "Take", func(c *conn) (err error) {
 		if taken, err = c.posted(context.Background(), partition, workflowID); err != nil {
 			return err
 		}
@@ -49,19 +48,12 @@ func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]
 	return taken, nil
 }
 
-func (h *handle) Posted(ctx context.Context, partition int, workflowID string) (waiting []store.Message, err error) {
-	err = h.read(ctx, "Posted", func(c *conn) (err error) {
-		waiting, err = c.posted(ctx, partition, workflowID)
-		return err
-	})
-	return waiting, err
+func (h *handle) Posted(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	return result(ctx, h, "Posted", func(c *conn) ([]store.Message, error) { return c.posted(ctx, partition, workflowID) })
 }
 
 // posted returns the messages that wait for a workflow ID.
-func (c *conn) posted(ctx context.Context, partition int, workflowID string) (all []store.Message, err error) {
-	err = c.query(ctx, `SELECT `+messageColumns+` FROM inbox WHERE partition = ? AND workflow_id = ? ORDER BY sequence`, func(r row) error {
-		all = append(all, r.message(partition))
-		return nil
-	}, int64(partition), workflowID)
-	return all, err
+func (c *conn) posted(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	return collect(ctx, c, func(r row) store.Message { return r.message(partition) },
+		`SELECT `+messageColumns+` FROM inbox WHERE partition = ? AND workflow_id = ? ORDER BY sequence`, int64(partition), workflowID)
 }
