@@ -152,7 +152,7 @@ func (c *conn) eachPartition(ctx context.Context, all bool, partitions []int, qu
 // everyPartition lists the existing partitions.
 func (c *conn) everyPartition(ctx context.Context) ([]int, error) {
 	var n int64
-	if _, err := c.one(ctx, `SELECT max(first) + $1 FROM perdure.node_groups`, []any{c.h.info.Partitions}, &n); err != nil {
+	if _, err := c.one(ctx, countPartitions, []any{c.h.info.Partitions}, &n); err != nil {
 		return nil, err
 	}
 	return column(int(n), func(i int) int { return i }), nil

@@ -55,16 +55,22 @@ func (c *conn) addGroup(ctx context.Context, name string, partitions int) (first
 	return first, err
 }
 
-// exists reports whether a partition exists. Partitions are numbered without gaps and never
-// removed, so few calls reach the database.
-func (h *handle) exists(ctx context.Context, c *conn, partition int) (bool, error) {
+// countPartitions is the query of how many partitions exist, if each group has $1.
+const countPartitions = `SELECT max(first) + $1 FROM perdure.node_groups`
+
+// known returns an error if a partition does not exist. Partitions are numbered without gaps and
+// never removed, so few calls reach the database.
+func (h *handle) known(ctx context.Context, c *conn, partition int) error {
 	if int64(partition) < h.partitions.Load() {
-		return true, nil
+		return nil
 	}
 	var n int64
-	if _, err := c.one(ctx, `SELECT max(first) + $1 FROM perdure.node_groups`, []any{h.info.Partitions}, &n); err != nil {
-		return false, err
+	if _, err := c.one(ctx, countPartitions, []any{h.info.Partitions}, &n); err != nil {
+		return err
 	}
 	h.partitions.Store(n)
-	return int64(partition) < n, nil
+	if int64(partition) >= n {
+		return store.NoPartition(partition)
+	}
+	return nil
 }

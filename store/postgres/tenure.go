@@ -22,8 +22,8 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 	err = h.taking(ctx, "Claim", func(c *conn) error {
 		if n := len(partitions); n > 0 {
 			last, _ := store.SplitPlace(slices.MaxFunc(partitions, byHome))
-			if exists, err := h.exists(ctx, c, last); err != nil || !exists {
-				return firstError(err, store.NoPartition(last))
+			if err := h.known(ctx, c, last); err != nil {
+				return err
 			}
 		}
 		claimed = nil
@@ -95,12 +95,4 @@ func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, 
 		[]any{partition}, func(o *store.Ownership) []any {
 			return []any{&o.Partition, &o.Epoch, &o.Node, &o.Since, &o.Clock, &o.Over, &o.Survived, &o.Ended}
 		})
-}
-
-// firstError returns err, or otherwise if err is nil.
-func firstError(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }

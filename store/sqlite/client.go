@@ -24,12 +24,8 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	if err := run.Validate(h.info); err != nil {
 		return err
 	}
-	inserted := false
-	err := h.write(ctx, "Create", func(c *conn) (err error) {
-		inserted, err = h.create(c, &run)
-		return err
-	})
-	if err == nil && inserted {
+	inserted, err := written(ctx, h, "Create", func(c *conn) (bool, error) { return h.create(c, &run) })
+	if inserted {
 		announce(h.path, store.NewsMessage)
 	}
 	return err
@@ -45,13 +41,8 @@ func (h *handle) create(c *conn, run *store.Run) (inserted bool, err error) {
 		_, err = c.tick(run.Partition, h.marks.clock(run.Partition, h.clock()))
 		return true, err
 	}
-	return true, c.post(&store.Message{
-		Partition:  run.Partition,
-		WorkflowID: run.WorkflowID,
-		Run:        run.ID,
-		Key:        store.CreatedKey(run.ID),
-		Kind:       store.KindCreated,
-	}, h.marks.clock(run.Partition, h.clock()))
+	m := run.CreatedMessage()
+	return true, c.post(&m, h.marks.clock(run.Partition, h.clock()))
 }
 
 func (h *handle) Post(ctx context.Context, m store.Message) error {

@@ -104,11 +104,7 @@ func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membe
 	if err := renewal.Check(); err != nil {
 		return nil, err
 	}
-	var seen *store.Membership
-	err := h.write(ctx, "Renew", func(c *conn) (err error) {
-		seen, err = c.renew(renewal, h.clock())
-		return err
-	})
+	seen, err := written(ctx, h, "Renew", func(c *conn) (*store.Membership, error) { return c.renew(renewal, h.clock()) })
 	if err == nil && seen == nil {
 		err = store.ErrReplaced
 	}

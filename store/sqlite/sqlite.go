@@ -234,6 +234,18 @@ func (h *handle) write(ctx context.Context, op string, f func(c *conn) error) er
 	})
 }
 
+// written is write for a verb with a result.
+func written[T any](ctx context.Context, h *handle, op string, f func(c *conn) (T, error)) (done T, err error) {
+	err = h.write(ctx, op, func(c *conn) (err error) {
+		done, err = f(c)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return done, nil
+}
+
 // read runs f with a connection for reading.
 func (h *handle) read(ctx context.Context, op string, f func(c *conn) error) error {
 	return h.hold(ctx, h.reader, op, f)

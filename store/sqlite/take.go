@@ -34,18 +34,13 @@ func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]
 	if err != nil || !waits {
 		return nil, err
 	}
-	var taken []store.Message
-	err = h.write(ctx, "Take", func(c *conn) (err error) {
-		if taken, err = c.posted(context.Background(), partition, workflowID); err != nil {
-			return err
+	return written(ctx, h, "Take", func(c *conn) ([]store.Message, error) {
+		taken, err := c.posted(context.Background(), partition, workflowID)
+		if err == nil {
+			_, err = c.exec(`DELETE FROM inbox WHERE partition = ? AND workflow_id = ?`, int64(partition), workflowID)
 		}
-		_, err = c.exec(`DELETE FROM inbox WHERE partition = ? AND workflow_id = ?`, int64(partition), workflowID)
-		return err
+		return taken, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return taken, nil
 }
 
 func (h *handle) Posted(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {

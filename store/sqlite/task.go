@@ -149,18 +149,11 @@ func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store
 	if err := claim.Check(); err != nil {
 		return nil, err
 	}
-	var claimed []store.Task
-	err := h.write(ctx, "ClaimTasks", func(c *conn) (err error) {
-		claimed, err = h.claimTasks(ctx, c, &claim)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+	claimed, err := written(ctx, h, "ClaimTasks", func(c *conn) ([]store.Task, error) { return h.claimTasks(ctx, c, &claim) })
 	if len(claimed) > 0 {
 		announce(h.path, store.NewsClaims)
 	}
-	return claimed, nil
+	return claimed, err
 }
 
 func (h *handle) claimTasks(ctx context.Context, c *conn, claim *store.TaskClaim) ([]store.Task, error) {

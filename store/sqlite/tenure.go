@@ -11,31 +11,26 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 	if err != nil {
 		return nil, err
 	}
-	claimed := make([]store.Ownership, len(partitions))
-	err = h.write(ctx, "Claim", func(c *conn) error {
+	return written(ctx, h, "Claim", func(c *conn) ([]store.Ownership, error) {
 		joined, err := c.one(`SELECT 1 FROM nodes WHERE id = ? AND departed IS NULL`, nil, node)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !joined {
-			return store.ErrReplaced
+			return nil, store.ErrReplaced
 		}
-		now := h.clock()
+		now, claimed := h.clock(), make([]store.Ownership, len(partitions))
 		for i, p := range partitions {
 			// Its owner is this node: when this node joined, all others were dead.
 			if err := c.free(p, node); err != nil {
-				return err
+				return nil, err
 			}
 			if claimed[i], err = c.claim(p, node, h.marks.clock(p, now)); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return claimed, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return claimed, nil
 }
 
 func (c *conn) claim(partition int, node string, now int64) (store.Ownership, error) {
