@@ -24,19 +24,9 @@ func (b *batch) applyAttempt(partition int64, run string, a *store.Attempt) erro
 const attemptColumns = `run, call, number, name, outcome, error_type, reason, started, ended, data`
 
 func scanAttempt(partition int, r row) store.Attempt {
-	return store.Attempt{
-		Partition: partition,
-		Run:       r.text(0),
-		Call:      r.int(1),
-		Number:    int(r.int(2)),
-		Name:      r.text(3),
-		Outcome:   r.text(4),
-		ErrorType: r.text(5),
-		Reason:    r.text(6),
-		Started:   r.int(7),
-		Ended:     r.int(8),
-		Data:      r.bytes(9),
-	}
+	a := store.Attempt{Partition: partition}
+	r.scan(&a.Run, &a.Call, &a.Number, &a.Name, &a.Outcome, &a.ErrorType, &a.Reason, &a.Started, &a.Ended, &a.Data)
+	return a
 }
 
 func (h *handle) Attempts(ctx context.Context, partition int, run string, part store.AttemptRange) ([]store.Attempt, error) {
@@ -173,11 +163,9 @@ const errorGroups = `SELECT name, error_type, sum(n), count(*), sum(ending = '` 
 func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int) ([]store.ErrorGroup, error) {
 	q := selected(f, partition)
 	q.add("error_type <> ''")
-	scan := func(r row) store.ErrorGroup {
-		return store.ErrorGroup{
-			Name: r.text(0), ErrorType: r.text(1), Attempts: int(r.int(2)), Calls: int(r.int(3)), Recovered: int(r.int(4)),
-			First: r.int(5), Last: r.int(6),
-		}
+	scan := func(r row) (g store.ErrorGroup) {
+		r.scan(&g.Name, &g.ErrorType, &g.Attempts, &g.Calls, &g.Recovered, &g.First, &g.Last)
+		return g
 	}
 	groups, err := collect(ctx, c, scan, errorGroups+q.from+` WHERE `+q.where+` GROUP BY name, error_type, run, call) GROUP BY name, error_type`, q.args...)
 	if err != nil {
@@ -246,7 +234,7 @@ func (c *conn) count(t *store.Tally) error {
 
 // scanTally reads tallyColumns.
 func scanTally(r row) (t store.Tally) {
-	t.TallyKey = store.TallyKey{Partition: int(r.int(0)), Bucket: r.int(1), Type: r.text(2), Name: r.text(3), Took: r.int(4)}
+	r.scan(&t.Partition, &t.Bucket, &t.Type, &t.Name, &t.Took)
 	for i, n := range t.Counts() {
 		*n = r.int(5 + i)
 	}

@@ -125,8 +125,9 @@ func (c *conn) renew(r store.Renewal, now int64) (*store.Membership, error) {
 	}
 	members[0].Definitions = ""
 	seen := &store.Membership{Now: now, Nodes: members}
-	seen.Owners, err = collect(context.Background(), c, func(r row) store.Ownership {
-		return store.Ownership{Partition: int(r.int(0)), Epoch: r.int(1), Node: r.text(2)}
+	seen.Owners, err = collect(context.Background(), c, func(r row) (o store.Ownership) {
+		r.scan(&o.Partition, &o.Epoch, &o.Node)
+		return o
 	}, `SELECT p.id, p.epoch, p.node FROM node_groups g JOIN partitions p ON p.id = g.partition WHERE g.name = ?`, members[0].Group)
 	return seen, err
 }
@@ -172,17 +173,10 @@ const memberColumns = `id, name, node_group, lease, supersede, joined, seen, ifn
 	(SELECT count(*) FROM partitions WHERE node = n.id), build, definitions, superseded`
 
 func scanMember(r row) store.Member {
-	return store.Member{
-		Node:       store.Node{ID: r.text(0), Name: r.text(1), Group: r.text(2), Lease: time.Duration(r.int(3)), Supersede: r.int(4) == 1, Build: r.text(10), Definitions: r.text(11)},
-		Joined:     r.int(5),
-		Seen:       r.int(6),
-		Left:       r.int(7),
-		Superseded: r.int(12) == 1,
-		Draining:   r.int(8) == 1,
-		Live:       r.int(7) == 0,
-		Expires:    store.Never,
-		Owned:      int(r.int(9)),
-	}
+	m := store.Member{Expires: store.Never}
+	r.scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Owned, &m.Build, &m.Definitions, &m.Superseded)
+	m.Live = m.Left == 0
+	return m
 }
 
 func flag(set bool) int64 {

@@ -163,8 +163,9 @@ func (c *conn) history(ctx context.Context, partition int, run string, after int
 		int64(partition), run, after, all(limit))
 }
 
-func scanTurn(r row) store.TurnRow {
-	return store.TurnRow{Number: r.int(0), CommitID: r.int(1), Epoch: r.int(2), Time: r.int(3), Events: r.bytes(4)}
+func scanTurn(r row) (t store.TurnRow) {
+	r.scan(&t.Number, &t.CommitID, &t.Epoch, &t.Time, &t.Events)
+	return t
 }
 
 func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
@@ -175,18 +176,9 @@ func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.
 const callColumns = `run, number, state, name, queue, attempt, due, data, first`
 
 func scanCall(partition int, r row) store.Call {
-	return store.Call{
-		Partition: partition,
-		Run:       r.text(0),
-		Number:    r.int(1),
-		State:     store.CallState(r.text(2)),
-		Name:      r.text(3),
-		Queue:     r.text(4),
-		Attempt:   int(r.int(5)),
-		Due:       r.int(6),
-		Data:      r.bytes(7),
-		First:     r.int(8),
-	}
+	c := store.Call{Partition: partition}
+	r.scan(&c.Run, &c.Number, &c.State, &c.Name, &c.Queue, &c.Attempt, &c.Due, &c.Data, &c.First)
+	return c
 }
 
 func (c *conn) calls(ctx context.Context, partition int, run string) ([]store.Call, error) {

@@ -36,9 +36,7 @@ func (h *handle) Switches(ctx context.Context, group string, after int64) ([]sto
 	})
 }
 
-func scanSwitch(r row) store.Switch {
-	return store.Switch{
-		Number: r.int(0), Group: r.text(1), Kind: r.text(2), Name: r.text(3), Off: r.int(4) == 1,
-		Request: r.text(5), By: r.text(6), Why: r.text(7), Time: r.int(8), Share: int(r.int(9)), Lasts: r.int(10),
-	}
+func scanSwitch(r row) (s store.Switch) {
+	r.scan(&s.Number, &s.Group, &s.Kind, &s.Name, &s.Off, &s.Request, &s.By, &s.Why, &s.Time, &s.Share, &s.Lasts)
+	return s
 }

@@ -10,16 +10,9 @@ import (
 const messageColumns = `sequence, workflow_id, run, key, kind, posted, data`
 
 func (r row) message(partition int) store.Message {
-	return store.Message{
-		Partition:  partition,
-		Sequence:   r.int(0),
-		WorkflowID: r.text(1),
-		Run:        r.text(2),
-		Key:        r.text(3),
-		Kind:       r.text(4),
-		Posted:     r.int(5),
-		Data:       r.bytes(6),
-	}
+	m := store.Message{Partition: partition}
+	r.scan(&m.Sequence, &m.WorkflowID, &m.Run, &m.Key, &m.Kind, &m.Posted, &m.Data)
+	return m
 }
 
 func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {

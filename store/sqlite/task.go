@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -91,8 +90,10 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 		if err := settleSigns(c, now); err != nil {
 			return err
 		}
-		answer.Held, err = collect(ctx, c, func(r row) store.HeldTask { return store.HeldTask{TaskRef: r.task(), Stopped: r.int(4) == 1} },
-			`SELECT partition, run, number, attempt, stopped FROM tasks WHERE worker = ? AND worker <> '' AND settled = 0 ORDER BY partition, run, number`, w.ID)
+		answer.Held, err = collect(ctx, c, func(r row) (t store.HeldTask) {
+			r.scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.Stopped)
+			return t
+		}, `SELECT partition, run, number, attempt, stopped FROM tasks WHERE worker = ? AND worker <> '' AND settled = 0 ORDER BY partition, run, number`, w.ID)
 		return err
 	})
 	if err != nil {
@@ -126,20 +127,13 @@ func (h *handle) settleSigns(ctx context.Context) error {
 	return h.write(ctx, "Tasks", func(c *conn) error { return settleSigns(c, h.clock()) })
 }
 
-// task reads the columns that identify a task, which come first.
-func (r row) task() store.TaskRef {
-	return store.TaskRef{Partition: int(r.int(0)), Run: r.text(1), Number: r.int(2), Attempt: int(r.int(3))}
-}
-
 // taskColumns are the columns that scanTask reads.
 const taskColumns = `partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, worker, claimed, settled, data, stopped, latest, run_key, weight`
 
-func scanTask(r row) store.Task {
-	return store.Task{
-		TaskRef: r.task(), WorkflowID: r.text(4), Queue: r.text(5), Name: r.text(6), Priority: int(r.int(7)), Suspect: r.int(8) == 1,
-		Offered: r.int(9), Worker: r.text(10), Claimed: r.int(11), Settled: r.int(12) == 1, Data: r.bytes(13), Stopped: r.int(14) == 1, Latest: r.int(15),
-		Key: r.text(16), Weight: int(r.int(17)),
-	}
+func scanTask(r row) (t store.Task) {
+	r.scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
+		&t.Offered, &t.Worker, &t.Claimed, &t.Settled, &t.Data, &t.Stopped, &t.Latest, &t.Key, &t.Weight)
+	return t
 }
 
 // inTurn is the order in which tasks run.
@@ -281,8 +275,9 @@ func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, e
 }
 
 func (h *handle) Backlogs(ctx context.Context, partitions []int) ([]store.Backlog, error) {
-	scan := func(r row) store.Backlog {
-		return store.Backlog{Queue: r.text(0), Name: r.text(1), Waiting: int(r.int(2)), Oldest: r.int(3), Running: int(r.int(4))}
+	scan := func(r row) (b store.Backlog) {
+		r.scan(&b.Queue, &b.Name, &b.Waiting, &b.Oldest, &b.Running)
+		return b
 	}
 	return result(ctx, h, "Backlogs", func(c *conn) ([]store.Backlog, error) {
 		return collect(ctx, c, scan, `SELECT queue, name, sum(worker = ''), ifnull(min(CASE WHEN worker = '' THEN offered END), 0), sum(worker <> '')
@@ -293,14 +288,8 @@ func (h *handle) Backlogs(ctx context.Context, partitions []int) ([]store.Backlo
 func (h *handle) Workers(ctx context.Context) ([]store.WorkerState, error) {
 	return result(ctx, h, "Workers", func(c *conn) ([]store.WorkerState, error) {
 		now := h.clock()
-		scan := func(r row) store.WorkerState {
-			w := store.WorkerState{
-				Worker: store.Worker{
-					ID: r.text(0), Name: r.text(1), Group: r.text(2), Lease: time.Duration(r.int(3)), Serves: r.bytes(4),
-					Draining: r.int(5) == 1, Left: r.int(6) == 1,
-				},
-				Joined: r.int(7), Seen: r.int(8), Claimed: int(r.int(9)),
-			}
+		scan := func(r row) (w store.WorkerState) {
+			r.scan(&w.ID, &w.Name, &w.Group, &w.Lease, &w.Serves, &w.Draining, &w.Left, &w.Joined, &w.Seen, &w.Claimed)
 			w.Expires = w.Seen + int64(w.Lease)
 			w.Live = !w.Left && now < w.Expires
 			return w

@@ -87,12 +87,12 @@ func (h *handle) Release(ctx context.Context, node string, partitions []int) err
 
 func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
 	scan := func(r row) store.Ownership {
-		return store.Ownership{
-			Partition: partition, Epoch: r.int(0), Node: r.text(1), Since: r.int(2), Clock: r.int(2), Survived: r.int(3) == 1, Ended: r.int(4) == 1, Over: r.int(5) == 1,
-		}
+		o := store.Ownership{Partition: partition}
+		r.scan(&o.Epoch, &o.Node, &o.Since, &o.Clock, &o.Survived, &o.Ended, &o.Over)
+		return o
 	}
 	return ofPartition(ctx, h, "Owners", partition, func(c *conn) ([]store.Ownership, error) {
-		return collect(ctx, c, scan, `SELECT o.epoch, o.node, o.since, o.survived OR n.survived, n.departed IS NOT NULL AND (o.epoch < p.epoch OR p.node IS NULL), o.epoch < p.epoch OR p.node IS NULL
+		return collect(ctx, c, scan, `SELECT o.epoch, o.node, o.since, o.since, o.survived OR n.survived, n.departed IS NOT NULL AND (o.epoch < p.epoch OR p.node IS NULL), o.epoch < p.epoch OR p.node IS NULL
 			FROM owners o JOIN nodes n ON n.id = o.node JOIN partitions p ON p.id = o.partition
 			WHERE o.partition = ? ORDER BY o.epoch`, int64(partition))
 	})
