@@ -100,9 +100,8 @@ var wardChecks = []check{
 		equal(f, f.find(run.ID).Ward, b.ward)
 	}},
 	{"Ward/EachMessageIsOfOnePlace", func(f *fixture) {
-		run, other := f.created(), f.created()
 		b := f.host("node-b")
-		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		run, other := f.moved(b), f.created()
 		b.takes(f)
 		for i, m := range []store.Message{{WorkflowID: run.WorkflowID}, {WorkflowID: run.WorkflowID, Run: run.ID}, {WorkflowID: other.WorkflowID}, {WorkflowID: "nobody", ForOwner: true}, {WorkflowID: run.WorkflowID, Run: "another run", ForOwner: true}} {
 			m.Partition, m.Key, m.Kind = f.partition, string(rune('a'+i)), "k"
@@ -126,9 +125,8 @@ var wardChecks = []check{
 		equal(f, f.keysAt(b.place), nil)
 	}},
 	{"Ward/TheNextOfAChainStaysAndWhatClosesIsAtHome", func(f *fixture) {
-		run := f.created()
 		b := f.host("node-b")
-		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		run := f.moved(b)
 		b.takes(f)
 		next := f.newRunOfChain(run)
 		turn := b.wardTurn(run, 2)
@@ -143,9 +141,8 @@ var wardChecks = []check{
 		f.is(f.store.Move(f.Context(), b.away(f, next, nil)), store.ErrClosed)
 	}},
 	{"Ward/MembersSeeWards", func(f *fixture) {
-		run := f.created()
 		b := f.host("node-b")
-		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		f.moved(b)
 		wards := func() (list []store.Ownership) {
 			return slices.DeleteFunc(f.renew().Owners, func(o store.Ownership) bool { return o.Partition < b.place })
 		}
@@ -161,9 +158,8 @@ var wardChecks = []check{
 		f.is(f.store.Move(f.Context(), b.away(f, f.created(), nil)), store.ErrNoPlace)
 	}},
 	{"Ward/IsDissolvedWhenItsNodeIsGone", func(f *fixture) {
-		run := f.created()
 		b := f.host("node-b")
-		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		run := f.moved(b)
 		b.takes(f)
 		gone := func(epoch int64) bool {
 			f.Helper()
@@ -188,9 +184,8 @@ var wardChecks = []check{
 		b.commits(b.wardTurn(run, 3))
 	}},
 	{"Ward/OutlivesItsHome", func(f *fixture) {
-		run := f.created()
 		b := f.host("node-b")
-		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		run := f.moved(b)
 		b.takes(f)
 		f.join("node-2")
 		b.commits(b.wardTurn(run, 2))
