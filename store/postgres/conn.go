@@ -244,6 +244,16 @@ func (b *batch) query(sql string, args []any, each func(r pgx.Rows) error) {
 	b.do(sql, args...).Query(func(rows pgx.Rows) error { return scanAll(rows, each) })
 }
 
+// advance adds a query that advances a time to that of the database, if it is not later.
+func (b *batch) advance(time *int64) {
+	b.query(`SELECT perdure.now()`, nil, func(r pgx.Rows) error {
+		var now int64
+		err := r.Scan(&now)
+		*time = max(*time, now)
+		return err
+	})
+}
+
 // send sends the statements that fill adds. The first error ends the batch.
 func (c *conn) send(ctx context.Context, fill func(b *batch)) error {
 	if b, p := buffersOf(c.raw), c.raw.PgConn(); b != nil && !p.IsClosed() && !p.IsBusy() {

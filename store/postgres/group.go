@@ -46,13 +46,15 @@ func (c *conn) addGroup(ctx context.Context, name string, partitions int) (first
 	}
 	_, err = c.one(ctx, `INSERT INTO perdure.node_groups (name, first) SELECT $1, coalesce(max(first) + $2, 0) FROM perdure.node_groups RETURNING first`,
 		[]any{name, partitions}, &first)
-	if err == nil {
-		_, err = c.exec(ctx, `INSERT INTO perdure.partitions (id) SELECT generate_series($1::bigint, $1 + $2 - 1)`, first, partitions)
+	if err != nil {
+		return 0, err
 	}
-	if err == nil && c.h.distributed {
-		_, err = c.exec(ctx, `INSERT INTO perdure.places (partition) SELECT generate_series($1::bigint, $1 + $2 - 1) ON CONFLICT DO NOTHING`, first, partitions)
-	}
-	return first, err
+	return first, c.send(ctx, func(b *batch) {
+		b.do(`INSERT INTO perdure.partitions (id) SELECT generate_series($1::bigint, $1 + $2 - 1)`, first, partitions)
+		if c.h.distributed {
+			b.do(`INSERT INTO perdure.places (partition) SELECT generate_series($1::bigint, $1 + $2 - 1) ON CONFLICT DO NOTHING`, first, partitions)
+		}
+	})
 }
 
 // countPartitions is the query of how many partitions exist, if each group has $1.

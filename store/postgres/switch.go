@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
 )
 
@@ -19,13 +18,7 @@ func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, erro
 		return store.Switch{}, err
 	}
 	written, err := shared(ctx, h, "Switch", func(c *conn) (written []store.Switch, err error) {
-		err = c.transact(ctx, func(pgx.Tx) (err error) {
-			written, err = c.addSwitch(ctx, s)
-			return err
-		})
-		if err == nil {
-			c.notify(ctx, store.NewsSwitches)
-		}
+		err = c.transaction(ctx, func(b *batch) { b.addSwitch(s, &written) }, func(b *batch) { b.notify(store.NewsSwitches) })
 		return written, err
 	})
 	if err != nil {
@@ -36,20 +29,13 @@ func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, erro
 
 // addSwitch writes a switch unless its request was written before. Switches are written one
 // at a time, so that readers who continue after a number miss none.
-func (c *conn) addSwitch(ctx context.Context, s store.Switch) ([]store.Switch, error) {
-	if _, err := c.exec(ctx, `LOCK TABLE perdure.switches IN SHARE ROW EXCLUSIVE MODE`); err != nil {
-		return nil, err
-	}
-	_, err := c.exec(ctx, `INSERT INTO perdure.switches (number, node_group, kind, name, off, request, by, why, time, share, lasts)
+func (b *batch) addSwitch(s store.Switch, written *[]store.Switch) {
+	b.do(`LOCK TABLE perdure.switches IN SHARE ROW EXCLUSIVE MODE`)
+	b.do(`INSERT INTO perdure.switches (number, node_group, kind, name, off, request, by, why, time, share, lasts)
 		SELECT coalesce(max(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7, perdure.now(), $8, $9 FROM perdure.switches WHERE node_group = $1
 		ON CONFLICT (node_group, request) DO NOTHING`, s.Group, s.Kind, s.Name, s.Off, s.Request, s.By, s.Why, s.Share, s.Lasts)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := c.exec(ctx, `SELECT nextval('perdure.changes')`); err != nil {
-		return nil, err
-	}
-	return list(ctx, c, `SELECT `+switchColumns+` FROM perdure.switches WHERE node_group = $1 AND request = $2`, []any{s.Group, s.Request}, switchFields)
+	b.do(`SELECT nextval('perdure.changes')`)
+	b.query(`SELECT `+switchColumns+` FROM perdure.switches WHERE node_group = $1 AND request = $2`, []any{s.Group, s.Request}, into(written, switchFields))
 }
 
 func (h *handle) Switches(ctx context.Context, group string, after int64) ([]store.Switch, error) {
