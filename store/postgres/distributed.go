@@ -95,17 +95,13 @@ func (b *batch) seek(m *store.Message, p *posting) {
 		p.reader = store.Running
 		return
 	}
-	args := []any{m.Partition, ""}
-	next := func(arg any) string {
-		args = append(args, arg)
-		return fmt.Sprintf("$%d", len(args))
-	}
+	args := params{m.Partition, ""}
 	var workflow, room string
 	if m.Run != "" {
-		workflow = next(m.WorkflowID)
+		workflow = args.add(m.WorkflowID)
 	}
 	if m.IfRoom {
-		room = next(open)
+		room = args.add(open)
 	}
 	query, key := readerOf(m, workflow, room)
 	args[1] = key

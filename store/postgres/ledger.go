@@ -21,28 +21,21 @@ func attemptFields(a *store.Attempt) []any {
 }
 
 func (h *handle) Attempts(ctx context.Context, partition int, run string, part store.AttemptRange) ([]store.Attempt, error) {
-	query, args := selectAttempts, []any{}
-	add := func(condition string, values ...any) {
-		for _, v := range values {
-			args = append(args, v)
-			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", 2+len(args)), 1)
-		}
-		query += condition
-	}
+	query, args := selectAttempts, params{partition, runID(run)}
 	if part.Call > 0 {
-		add(` AND a.call = ?`, part.Call)
+		query += ` AND a.call = ` + args.add(part.Call)
 	}
 	if part.After != (store.AttemptKey{}) {
-		add(` AND (a.call, a.number) > (?, ?)`, part.After.Call, part.After.Number)
+		query += ` AND (a.call, a.number) > (` + args.add(part.After.Call) + `, ` + args.add(part.After.Number) + `)`
 	}
 	if part.Latest {
-		add(` AND ` + latestOfCall("$1"))
+		query += ` AND ` + latestOfCall("$1")
 	}
-	add(` ORDER BY a.call, a.number`)
+	query += ` ORDER BY a.call, a.number`
 	if part.Limit > 0 {
-		add(` LIMIT ?`, part.Limit)
+		query += ` LIMIT ` + args.add(part.Limit)
 	}
-	return readRun(ctx, h, "Attempts", partition, run, query, attemptFields, args...)
+	return readRun(ctx, h, "Attempts", partition, run, query, attemptFields, args[2:]...)
 }
 
 // endingOfCall is the outcome in the last record of the call of record a in the given
@@ -56,12 +49,21 @@ func lastOfCall(column, partition string) string {
 	return `(SELECT l.` + column + ` FROM perdure.attempts l WHERE l.partition = ` + partition + ` AND l.run = a.run AND l.call = a.call ORDER BY l.number DESC LIMIT 1)`
 }
 
+// params are the parameters of a statement that is put together.
+type params []any
+
+// add adds a parameter and returns its place in the statement.
+func (p *params) add(value any) string {
+	*p = append(*p, value)
+	return fmt.Sprintf("$%d", len(*p))
+}
+
 // conditions is the WHERE clause of a filter.
 type conditions struct {
 	places string // selects the partitions, as p (id), and LATERAL
 	home   string // the partition of a row; "$1" in a query for one partition
 	where  string
-	args   []any
+	args   params
 	never  bool // no row can match
 
 	all        bool
@@ -80,14 +82,14 @@ func among(h *handle, partitions []int, column string, from, until int64) (*cond
 	}
 	switch {
 	case h.distributed:
-		q.places, q.home = ``, q.parameter(nil)
+		q.places, q.home = ``, q.args.add(nil)
 	case partitions != nil:
-		q.places = `unnest(` + q.parameter(partitions) + `::bigint[]) AS p (id), LATERAL`
+		q.places = `unnest(` + q.args.add(partitions) + `::bigint[]) AS p (id), LATERAL`
 	}
 	if until == 0 {
 		until = store.Never
 	}
-	q.where = `a.partition = ` + q.home + ` AND a.` + column + ` >= ` + q.parameter(from) + ` AND a.` + column + ` < ` + q.parameter(until)
+	q.where = `a.partition = ` + q.home + ` AND a.` + column + ` >= ` + q.args.add(from) + ` AND a.` + column + ` < ` + q.args.add(until)
 	return q, nil
 }
 
@@ -99,14 +101,9 @@ func (q *conditions) of(table string) string {
 	return table + `.partition`
 }
 
-func (q *conditions) parameter(value any) string {
-	q.args = append(q.args, value)
-	return fmt.Sprintf("$%d", len(q.args))
-}
-
 func (q *conditions) equal(what, value string) {
 	if value != "" {
-		q.where += ` AND ` + what + ` = ` + q.parameter(value)
+		q.where += ` AND ` + what + ` = ` + q.args.add(value)
 		q.never = q.never || !isText(value)
 	}
 }
@@ -128,7 +125,7 @@ func (h *handle) selected(f *store.LedgerFilter) (*conditions, error) {
 	q.equal(`(SELECT r.type FROM perdure.runs r WHERE r.partition = `+q.of(`a`)+` AND r.id = a.run)`, f.Type)
 	for _, has := range f.Attributes {
 		q.where += ` AND EXISTS (SELECT FROM perdure.attributes h WHERE h.partition = ` + q.of(`a`) + ` AND h.run = a.run AND h.name = ` +
-			q.parameter(has.Name) + ` AND h.value = ` + q.parameter(has.Value) + `)`
+			q.args.add(has.Name) + ` AND h.value = ` + q.args.add(has.Value) + `)`
 		q.never = q.never || !isText(has.Name) || !isText(has.Value)
 	}
 	return q, nil
@@ -147,10 +144,10 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 		q.where += ` AND ` + latestOfCall(q.of(`a`))
 	}
 	if filter.Above > 0 {
-		q.where += ` AND a.number > ` + q.parameter(filter.Above)
+		q.where += ` AND a.number > ` + q.args.add(filter.Above)
 	}
 	if k := filter.Before; k != nil {
-		q.where += ` AND (a.ended, a.run, a.call, a.number) < (` + q.parameter(k.Ended) + `, ` + q.parameter(runID(k.Run)) + `, ` + q.parameter(k.Call) + `, ` + q.parameter(k.Number) + `)`
+		q.where += ` AND (a.ended, a.run, a.call, a.number) < (` + q.args.add(k.Ended) + `, ` + q.args.add(runID(k.Run)) + `, ` + q.args.add(k.Call) + `, ` + q.args.add(k.Number) + `)`
 		q.never = q.never || !isText(k.Run)
 	}
 	if q.never {
@@ -228,10 +225,10 @@ func (h *handle) fromLatest(ctx context.Context, filter *store.LedgerFilter) (so
 	if err != nil || q.never {
 		return false, err
 	}
-	query := `SELECT a.partition, a.ended FROM perdure.attempts a WHERE ` + q.where + ` AND a.error_type <> '' ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
+	query := `SELECT a.partition, a.ended FROM perdure.attempts a WHERE ` + q.where + ` AND a.error_type <> '' ORDER BY a.ended DESC LIMIT ` + q.args.add(filter.Limit)
 	mostOfEach := len(q.args) - 1
 	if q.places != `` {
-		query = `SELECT a.partition, a.ended FROM ` + q.places + ` (` + query + `) a ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
+		query = `SELECT a.partition, a.ended FROM ` + q.places + ` (` + query + `) a ORDER BY a.ended DESC LIMIT ` + q.args.add(filter.Limit)
 	}
 	type failed struct {
 		partition int

@@ -41,8 +41,8 @@ func (h *handle) Attempts(ctx context.Context, partition int, run string, part s
 		q.add(latestOfCall)
 	}
 	return ofPartition(ctx, h, "Attempts", partition, func(c *conn) ([]store.Attempt, error) {
-		return collect(ctx, c, func(r row) store.Attempt { return scanAttempt(partition, r) }, `SELECT `+attemptColumns+` FROM attempts a WHERE partition = ? AND run = ?`+q.where+` ORDER BY call, number LIMIT ?`,
-			append(q.args, all(part.Limit))...)
+		return collect(ctx, c, func(r row) store.Attempt { return scanAttempt(partition, r) },
+			`SELECT `+attemptColumns+` FROM attempts a WHERE partition = ? AND run = ?`+q.where+` ORDER BY call, number LIMIT ?`, append(q.args, all(part.Limit))...)
 	})
 }
 
@@ -52,7 +52,7 @@ const latestOfCall = `number = (SELECT max(number) FROM attempts l WHERE l.parti
 // typeOfRun is the workflow name of the run to which a record belongs.
 const typeOfRun = `(SELECT type FROM runs WHERE partition = a.partition AND id = a.run)`
 
-// conditions is the WHERE clause of a filter. The records are a.
+// conditions is the WHERE clause of a query. The records of the ledger are a.
 type conditions struct {
 	from  string // the table, of those that selected returns
 	where string

@@ -61,14 +61,14 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 
 func (h *handle) Floor(ctx context.Context, partitions []int, before string, each int) (floor string, err error) {
 	err = h.eachPartition(ctx, "Floor", partitions, partitions == nil, func(c *conn, partition int) error {
-		where, args := "partition = ?", []driver.Value{int64(partition)}
+		q := conditions{where: "partition = ?", args: []driver.Value{int64(partition)}}
 		if before != "" {
-			where, args = where+" AND id < ?", append(args, before)
+			q.add("id < ?", before)
 		}
-		return c.query(ctx, `SELECT id FROM runs WHERE `+where+` ORDER BY id DESC LIMIT 1 OFFSET ?`, func(r row) error {
+		return c.query(ctx, `SELECT id FROM runs WHERE `+q.where+` ORDER BY id DESC LIMIT 1 OFFSET ?`, func(r row) error {
 			floor = max(floor, r.text(0))
 			return nil
-		}, append(args, int64(max(each, 1)-1))...)
+		}, append(q.args, int64(max(each, 1)-1))...)
 	})
 	return floor, err
 }
@@ -90,67 +90,62 @@ func indexedAs(status store.Status, filter *store.Filter) []string {
 // these those in the index.
 func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, status store.Status, indexed string, limit int) ([]store.Run, error) {
 	from, order := "runs", "id"
-	where, args := "partition = ?", []driver.Value{int64(partition)}
-	add := func(condition string, values ...driver.Value) {
-		where, args = where+" AND "+condition, append(args, values...)
-	}
+	q := conditions{where: "partition = ?", args: []driver.Value{int64(partition)}}
 	if status == "" {
-		add("status <> ?", string(store.Standing))
+		q.add("status <> ?", string(store.Standing))
 	} else {
-		add("status = ?", string(status))
+		q.add("status = ?", string(status))
 	}
-	add(indexed)
-	if filter.Type != "" {
-		add("type = ?", filter.Type)
-	}
+	q.add(indexed)
+	q.equal("type", filter.Type)
 	if filter.IDPrefix != "" {
-		add("substr(workflow_id, 1, length(?)) = ?", filter.IDPrefix, filter.IDPrefix)
+		q.add("substr(workflow_id, 1, length(?)) = ?", filter.IDPrefix, filter.IDPrefix)
 	}
 	if filter.Call != "" {
-		add("id IN (SELECT run FROM calls WHERE partition = ? AND state = ?)", int64(partition), string(filter.Call))
+		q.add("id IN (SELECT run FROM calls WHERE partition = ? AND state = ?)", int64(partition), string(filter.Call))
 	}
 	switch {
 	case filter.ErrorType == "":
 	case filter.Above == "" && filter.Before == "": // reads the failed attempts of all runs
-		add("id IN (SELECT run FROM attempts a WHERE partition = ? AND error_type = ? AND "+latestOfCall+")", int64(partition), filter.ErrorType)
+		q.add("id IN (SELECT run FROM attempts a WHERE partition = ? AND error_type = ? AND "+latestOfCall+")", int64(partition), filter.ErrorType)
 	default: // looks up the attempts of the runs in between by key
-		add("EXISTS (SELECT 1 FROM attempts a WHERE a.partition = ? AND a.run = id AND a.error_type = ? AND "+latestOfCall+" LIMIT 1)", int64(partition), filter.ErrorType)
+		q.add("EXISTS (SELECT 1 FROM attempts a WHERE a.partition = ? AND a.run = id AND a.error_type = ? AND "+latestOfCall+" LIMIT 1)", int64(partition), filter.ErrorType)
 	}
 	if filter.Before != "" {
-		add("id < ?", filter.Before)
+		q.add("id < ?", filter.Before)
 	}
 	if filter.Above != "" {
-		add("id > ?", filter.Above)
+		q.add("id > ?", filter.Above)
 	}
 	if !filter.Since.IsZero() {
-		add("created >= ?", filter.Since.UnixNano())
+		q.add("created >= ?", filter.Since.UnixNano())
 	}
 	if !filter.Until.IsZero() {
-		add("created < ?", filter.Until.UnixNano())
+		q.add("created < ?", filter.Until.UnixNano())
 	}
 	for i, a := range filter.Attributes {
 		if i > 0 {
-			add("EXISTS (SELECT 1 FROM attributes a WHERE a.partition = ? AND a.name = ? AND a.value = ? AND a.run = id)", int64(partition), a.Name, a.Value)
+			q.add("EXISTS (SELECT 1 FROM attributes a WHERE a.partition = ? AND a.name = ? AND a.value = ? AND a.run = id)", int64(partition), a.Name, a.Value)
 			continue
 		}
 		// Only runs with the first attribute are read, newest first.
 		from, order = "(SELECT run AS found FROM attributes WHERE partition = ? AND name = ? AND value = ?) CROSS JOIN runs ON id = found", "found"
-		args = append([]driver.Value{int64(partition), a.Name, a.Value}, args...)
+		q.args = append([]driver.Value{int64(partition), a.Name, a.Value}, q.args...)
 	}
 	if len(filter.Attributes) > 0 {
 		if filter.Before != "" {
-			add("found < ?", filter.Before)
+			q.add("found < ?", filter.Before)
 		}
 		if filter.Above != "" {
-			add("found > ?", filter.Above)
+			q.add("found > ?", filter.Above)
 		}
 	}
 	var runs []store.Run
-	err := c.query(ctx, `SELECT `+runColumns+` FROM `+from+` WHERE `+where+` ORDER BY `+order+` DESC LIMIT ?`, func(r row) error {
+	err := c.query(ctx, `SELECT `+runColumns+` FROM `+from+` WHERE `+q.where+` ORDER BY `+order+` DESC LIMIT ?`, func(r row) error {
 		run, err := scanRun(r)
 		runs = append(runs, run)
 		return err
-	}, append(args, int64(limit))...)
+	}, append(q.args, int64(limit))...)
 	return runs, err
 }
 
@@ -182,7 +177,8 @@ func scanCall(partition int, r row) store.Call {
 }
 
 func (c *conn) calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
-	return collect(ctx, c, func(r row) store.Call { return scanCall(partition, r) }, `SELECT `+callColumns+` FROM calls WHERE partition = ? AND run = ? ORDER BY number`, int64(partition), run)
+	return collect(ctx, c, func(r row) store.Call { return scanCall(partition, r) },
+		`SELECT `+callColumns+` FROM calls WHERE partition = ? AND run = ? ORDER BY number`, int64(partition), run)
 }
 
 func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
