@@ -23,6 +23,11 @@ func LeftKey(run, key string) string { return "left/" + strconv.Itoa(len(run)) +
 // CreatedKey returns the key of the message about a new run.
 func CreatedKey(run string) string { return "created/" + run }
 
+// CreatedMessage returns the message that tells the owner of a new run.
+func (r *Run) CreatedMessage() Message {
+	return Message{Partition: r.Partition, WorkflowID: r.WorkflowID, Run: r.ID, Key: CreatedKey(r.ID), Kind: KindCreated}
+}
+
 // Check returns an error if no database can have such a partition. Only the database knows
 // whether this one has it.
 func (i Info) Check(partition int) error {

@@ -2,6 +2,7 @@ package copying
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -184,9 +185,18 @@ func Read(ctx context.Context, db store.Store, group, workflowID, id string) (*s
 func Write(to io.Writer, rows *store.Rows, redact bool) error {
 	w := &rows.Runs[0]
 	r := &w.Run
-	l := line{Kind: history.RecordingKind, Redacted: redact, Start: r.Start, Turns: []turn{}, Run: run{
+	var failed error
+	doc := func(d []byte) document {
+		if !redact {
+			return d
+		}
+		face, err := redacted(d)
+		failed = cmp.Or(failed, err)
+		return face
+	}
+	l := line{Kind: history.RecordingKind, Redacted: redact, Start: doc(r.Start), Turns: []turn{}, Run: run{
 		ID: r.ID, WorkflowID: r.WorkflowID, Type: r.Type, Group: r.Group, Chain: r.Chain, Attempt: r.Attempt, Created: r.Created,
-		Priority: r.Priority, Key: r.Key, Weight: r.Weight, Latest: r.Latest, Status: r.Status, Wake: r.Wake, Closed: r.Closed, Full: r.Full, Detail: r.Detail,
+		Priority: r.Priority, Key: r.Key, Weight: r.Weight, Latest: r.Latest, Status: r.Status, Wake: r.Wake, Closed: r.Closed, Full: r.Full, Detail: doc(r.Detail),
 	}}
 	for _, a := range r.Attributes {
 		if l.Run.Attributes == nil {
@@ -195,55 +205,26 @@ func Write(to io.Writer, rows *store.Rows, redact bool) error {
 		l.Run.Attributes[a.Name] = a.Value
 	}
 	for _, t := range w.Turns {
-		l.Turns = append(l.Turns, turn{t.Number, t.Time, t.CommitID, t.Events})
+		l.Turns = append(l.Turns, turn{t.Number, t.Time, t.CommitID, doc(t.Events)})
 	}
 	for _, k := range w.Calls {
-		l.Calls = append(l.Calls, call{k.Number, k.First, k.State, k.Name, k.Queue, k.Attempt, k.Due, k.Data})
+		l.Calls = append(l.Calls, call{k.Number, k.First, k.State, k.Name, k.Queue, k.Attempt, k.Due, doc(k.Data)})
 	}
 	for _, a := range w.Attempts {
-		l.Attempts = append(l.Attempts, attempt{a.Call, a.Number, a.Name, a.Outcome, a.ErrorType, a.Reason, a.Started, a.Ended, a.Data})
+		l.Attempts = append(l.Attempts, attempt{a.Call, a.Number, a.Name, a.Outcome, a.ErrorType, a.Reason, a.Started, a.Ended, doc(a.Data)})
 	}
 	for _, t := range w.Tasks {
-		l.Tasks = append(l.Tasks, task{t.Number, t.Attempt, t.Queue, t.Name, t.Key, t.Weight, t.Priority, t.Suspect, t.Offered, t.Latest, t.Worker, t.Claimed, t.Settled, t.Stopped, t.Data})
+		l.Tasks = append(l.Tasks, task{t.Number, t.Attempt, t.Queue, t.Name, t.Key, t.Weight, t.Priority, t.Suspect, t.Offered, t.Latest, t.Worker, t.Claimed, t.Settled, t.Stopped, doc(t.Data)})
 	}
 	for _, m := range rows.Messages {
-		l.Messages = append(l.Messages, message{m.Run, m.Key, m.Kind, m.Posted, m.Data})
+		l.Messages = append(l.Messages, message{m.Run, m.Key, m.Kind, m.Posted, doc(m.Data)})
 	}
-	if redact {
-		if err := l.redact(); err != nil {
-			return fmt.Errorf("run %s: %w", r.ID, err)
-		}
+	if failed != nil {
+		return fmt.Errorf("run %s: %w", r.ID, failed)
 	}
 	e := json.NewEncoder(to)
 	e.SetEscapeHTML(false) // documents keep their bytes
 	return e.Encode(l)
-}
-
-func (l *line) redact() error {
-	documents := []*document{&l.Start, &l.Run.Detail}
-	for i := range l.Turns {
-		documents = append(documents, &l.Turns[i].Turn)
-	}
-	for i := range l.Calls {
-		documents = append(documents, &l.Calls[i].Data)
-	}
-	for i := range l.Attempts {
-		documents = append(documents, &l.Attempts[i].Data)
-	}
-	for i := range l.Tasks {
-		documents = append(documents, &l.Tasks[i].Data)
-	}
-	for i := range l.Messages {
-		documents = append(documents, &l.Messages[i].Data)
-	}
-	for _, d := range documents {
-		face, err := redacted(*d)
-		if err != nil {
-			return err
-		}
-		*d = face
-	}
-	return nil
 }
 
 // Parse reads the lines of a file.

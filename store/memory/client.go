@@ -38,13 +38,7 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	p.tick(db.clock())
 	db.insert(p, run)
 	if !store.IsInLine(run.Wake) {
-		db.deliver(p, store.Message{
-			Partition:  run.Partition,
-			WorkflowID: run.WorkflowID,
-			Run:        run.ID,
-			Key:        store.CreatedKey(run.ID),
-			Kind:       store.KindCreated,
-		})
+		db.deliver(p, run.CreatedMessage())
 	}
 	db.announce(store.NewsMessage)
 	return nil
@@ -105,11 +99,7 @@ func (h *handle) Posted(ctx context.Context, partition int, workflowID string) (
 		return nil, err
 	}
 	defer h.db.mu.RUnlock()
-	waiting := p.posted(workflowID)
-	for i := range waiting {
-		waiting[i].Data = bytes(waiting[i].Data)
-	}
-	return waiting, nil
+	return ownBytes(p.posted(workflowID), dataOfMessage), nil
 }
 
 // posted returns the messages that wait for a workflow ID.

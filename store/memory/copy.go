@@ -141,28 +141,21 @@ func (h *handle) Export(ctx context.Context, after store.Cursor, limit int) (*st
 		rows.Facts = f
 	case store.CopyRuns:
 		db.exportRuns(rows, after, limit)
-	default: // there are few
-		if after.Part == store.CopyMessages {
-			for _, p := range db.partitions {
-				for _, m := range p.inbox {
-					m.Data = bytes(m.Data)
-					rows.Messages = append(rows.Messages, m)
-				}
+	case store.CopyMessages: // there are few, as of the others
+		for _, p := range db.partitions {
+			rows.Messages = append(rows.Messages, ownBytes(slices.Clone(p.inbox), dataOfMessage)...)
+		}
+	case store.CopyTallies:
+		for _, p := range db.partitions {
+			for _, t := range p.tallies {
+				placed := *t
+				placed.Partition = p.id
+				rows.Tallies = append(rows.Tallies, placed)
 			}
 		}
-		if after.Part == store.CopyTallies {
-			for _, p := range db.partitions {
-				for _, t := range p.tallies {
-					placed := *t
-					placed.Partition = p.id
-					rows.Tallies = append(rows.Tallies, placed)
-				}
-			}
-		}
-		if after.Part == store.CopySwitches {
-			for _, name := range slices.Sorted(maps.Keys(db.switches)) {
-				rows.Switches = append(rows.Switches, db.switches[name]...)
-			}
+	case store.CopySwitches:
+		for _, name := range slices.Sorted(maps.Keys(db.switches)) {
+			rows.Switches = append(rows.Switches, db.switches[name]...)
 		}
 	}
 	return rows, nil
@@ -175,15 +168,9 @@ func (db *Database) exportRuns(rows *store.Rows, after store.Cursor, limit int) 
 		}
 		p := db.partition(key.partition)
 		r := p.runs[key.id]
-		w := store.WholeRun{Run: r.copy(), Turns: slices.Clone(r.turns), Calls: slices.Clone(r.calls), Attempts: slices.Clone(r.attempts)}
-		for i := range w.Turns {
-			w.Turns[i].Events = bytes(w.Turns[i].Events)
-		}
-		for i := range w.Calls {
-			w.Calls[i].Data = bytes(w.Calls[i].Data)
-		}
-		for i := range w.Attempts {
-			w.Attempts[i].Data = bytes(w.Attempts[i].Data)
+		w := store.WholeRun{
+			Run: r.copy(), Turns: copyTurns(r.turns), Calls: copyCalls(r.calls),
+			Attempts: ownBytes(slices.Clone(r.attempts), func(a *store.Attempt) *[]byte { return &a.Data }),
 		}
 		for _, t := range p.tasks {
 			if t.Run == key.id {

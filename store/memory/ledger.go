@@ -186,9 +186,6 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 		return nil, err
 	}
 	defer h.db.mu.RUnlock()
-	if filter.Partitions == nil {
-		partitions = h.db.partitions
-	}
 	return store.AddUp(func(yield func(store.TallyKey, *store.Tally) bool) {
 		for _, p := range partitions {
 			for _, t := range p.tallies {

@@ -207,11 +207,14 @@ func (h *handle) readPartition(ctx context.Context, id int) (*partition, error) 
 	return newPartition(id), nil // it is empty
 }
 
-// readPartitions is read for a method that names several partitions. It omits those that do
-// not exist.
+// readPartitions is read for a method that names several partitions (nil: all). It omits those
+// that do not exist.
 func (h *handle) readPartitions(ctx context.Context, ids []int) ([]*partition, error) {
 	if err := h.readThese(ctx, ids); err != nil {
 		return nil, err
+	}
+	if ids == nil {
+		return h.db.partitions, nil
 	}
 	return h.db.these(ids), nil
 }

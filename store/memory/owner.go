@@ -99,11 +99,7 @@ func (h *handle) Inbox(ctx context.Context, ids []int, read store.InboxRead) ([]
 		}
 	}
 	slices.SortFunc(messages, func(a, b store.Message) int { return cmp.Compare(a.Sequence, b.Sequence) })
-	messages = head(messages, read.Limit)
-	for i := range messages {
-		messages[i].Data = bytes(messages[i].Data)
-	}
-	return messages, nil
+	return ownBytes(head(messages, read.Limit), dataOfMessage), nil
 }
 
 func (h *handle) Load(ctx context.Context, id int, run string) (*store.Record, error) {
@@ -116,7 +112,7 @@ func (h *handle) Load(ctx context.Context, id int, run string) (*store.Record, e
 	if !ok {
 		return nil, store.ErrNotFound
 	}
-	return &store.Record{Run: r.copy(), Turns: cloneTurns(r.turns), Calls: cloneCalls(r.calls)}, nil
+	return &store.Record{Run: r.copy(), Turns: copyTurns(r.turns), Calls: copyCalls(r.calls)}, nil
 }
 
 // head returns the first limit elements, all of them if limit is 0.
@@ -125,20 +121,4 @@ func head[T any](list []T, limit int) []T {
 		return list[:limit]
 	}
 	return list
-}
-
-func cloneTurns(turns []store.TurnRow) []store.TurnRow {
-	turns = slices.Clone(turns)
-	for i := range turns {
-		turns[i].Events = bytes(turns[i].Events)
-	}
-	return turns
-}
-
-func cloneCalls(calls []store.Call) []store.Call {
-	calls = slices.Clone(calls)
-	for i := range calls {
-		calls[i].Data = bytes(calls[i].Data)
-	}
-	return calls
 }

@@ -178,6 +178,25 @@ func bytes(b []byte) []byte {
 	return slices.Clone(b)
 }
 
+// ownBytes gives rows that leave the store bytes of their own. data says where a row has them.
+func ownBytes[T any](rows []T, data func(*T) *[]byte) []T {
+	for i := range rows {
+		d := data(&rows[i])
+		*d = bytes(*d)
+	}
+	return rows
+}
+
+func dataOfMessage(m *store.Message) *[]byte { return &m.Data }
+
+func copyTurns(turns []store.TurnRow) []store.TurnRow {
+	return ownBytes(slices.Clone(turns), func(t *store.TurnRow) *[]byte { return &t.Events })
+}
+
+func copyCalls(calls []store.Call) []store.Call {
+	return ownBytes(slices.Clone(calls), func(c *store.Call) *[]byte { return &c.Data })
+}
+
 // copy returns the run's row as it leaves the store.
 func (r *run) copy() store.Run {
 	row := r.row

@@ -119,7 +119,7 @@ func (h *handle) History(ctx context.Context, id int, runID string, after int64,
 	}
 	defer h.db.mu.RUnlock()
 	from := sort.Search(len(r.turns), func(i int) bool { return r.turns[i].Number > after })
-	return cloneTurns(head(r.turns[from:], limit)), nil
+	return copyTurns(head(r.turns[from:], limit)), nil
 }
 
 func (h *handle) Calls(ctx context.Context, id int, runID string) ([]store.Call, error) {
@@ -128,7 +128,7 @@ func (h *handle) Calls(ctx context.Context, id int, runID string) ([]store.Call,
 		return nil, err
 	}
 	defer h.db.mu.RUnlock()
-	return cloneCalls(r.calls), nil
+	return copyCalls(r.calls), nil
 }
 
 func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
@@ -137,9 +137,6 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 		return nil, err
 	}
 	defer h.db.mu.RUnlock()
-	if filter.Partitions == nil {
-		partitions = h.db.partitions
-	}
 	filter.Limit = store.Page(filter.Limit)
 	var waiting []store.WaitingCall
 	for _, p := range partitions {
@@ -152,11 +149,7 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 		}
 	}
 	slices.SortFunc(waiting, func(a, b store.WaitingCall) int { return cmp.Compare(a.Due, b.Due) })
-	waiting = head(waiting, filter.Limit)
-	for i := range waiting {
-		waiting[i].Data = bytes(waiting[i].Data)
-	}
-	return waiting, nil
+	return ownBytes(head(waiting, filter.Limit), func(w *store.WaitingCall) *[]byte { return &w.Data }), nil
 }
 
 func (h *handle) Counts(ctx context.Context, ids []int, most int) (store.Counts, error) {
@@ -166,9 +159,6 @@ func (h *handle) Counts(ctx context.Context, ids []int, most int) (store.Counts,
 		return counts, err
 	}
 	defer h.db.mu.RUnlock()
-	if ids == nil {
-		partitions = h.db.partitions
-	}
 	for _, p := range partitions {
 		for _, r := range p.runs {
 			if r.row.Status == store.Standing {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -10,13 +11,12 @@ import (
 )
 
 func (h *handle) Secret(ctx context.Context) ([]byte, error) {
-	var text string
-	err := h.share(ctx, "Secret", func(c *conn) error {
+	text, err := shared(ctx, h, "Secret", func(c *conn) (text string, err error) {
 		found, err := c.one(ctx, `SELECT value FROM perdure.meta WHERE key = 'secret'`, nil, &text)
 		if err == nil && !found {
 			err = errors.New("the database has no secret: its table meta is damaged; restore it from a backup")
 		}
-		return err
+		return text, err
 	})
 	if err != nil {
 		return nil, err
@@ -30,8 +30,8 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	}
 	t := creation(&run)
 	return h.patiently(ctx, "Create", func(c *conn) error {
-		if exists, err := h.exists(ctx, c, run.Partition); err != nil || !exists {
-			return firstError(err, store.NoPartition(run.Partition))
+		if err := h.known(ctx, c, run.Partition); err != nil {
+			return err
 		}
 		err := c.create(ctx, plan{turn: t})
 		if code(err) == uniqueViolation {
@@ -49,13 +49,7 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 func creation(run *store.Run) store.Turn {
 	t := store.Turn{Partition: run.Partition, Run: run.ID, Create: run}
 	if !store.IsInLine(run.Wake) {
-		t.Messages = []store.Message{{
-			Partition:  run.Partition,
-			WorkflowID: run.WorkflowID,
-			Run:        run.ID,
-			Key:        store.CreatedKey(run.ID),
-			Kind:       store.KindCreated,
-		}}
+		t.Messages = []store.Message{run.CreatedMessage()}
 	}
 	return t
 }
@@ -98,12 +92,12 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 		var p posting
 		news := func(b *batch) { b.notify(store.NewsMessage) }
 		if h.distributed {
-			return firstError(c.inTwo(ctx, func(b *batch) {
+			return cmp.Or(c.inTwo(ctx, func(b *batch) {
 				b.limitLocks(patience)
 				b.seek(&m, &p)
 			}, func(b *batch) { b.postSeen(&m, &p) }, news), p.refusal())
 		}
-		return firstError(c.transaction(ctx, func(b *batch) {
+		return cmp.Or(c.transaction(ctx, func(b *batch) {
 			b.limitLocks(patience)
 			b.post(&m, &p)
 		}, news), p.refusal())

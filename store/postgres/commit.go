@@ -147,9 +147,8 @@ func (m *commit) mayWriteTogether(ctx context.Context, c *conn, part []int) bool
 // exist.
 func (m *commit) deliverable(ctx context.Context, c *conn, t *store.Turn) error {
 	for i := range t.Messages {
-		to := t.Messages[i].Partition
-		if exists, err := m.h.exists(ctx, c, to); err != nil || !exists {
-			return firstError(err, store.NoPartition(to))
+		if err := m.h.known(ctx, c, t.Messages[i].Partition); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -139,6 +139,38 @@ func (c *conn) query(ctx context.Context, sql string, args []any, each func(r pg
 	return foreign(scanAll(rows, each))
 }
 
+// into returns what reads each row of a result into a new element of a list. fields says into
+// which of its fields.
+func into[T any](list *[]T, fields func(*T) []any) func(r pgx.Rows) error {
+	return func(r pgx.Rows) error {
+		*list = append(*list, *new(T))
+		return r.Scan(fields(&(*list)[len(*list)-1])...)
+	}
+}
+
+// list returns the rows of a result, each read into what fields says.
+func list[T any](ctx context.Context, c *conn, sql string, args []any, fields func(*T) []any) (all []T, err error) {
+	err = c.query(ctx, sql, args, into(&all, fields))
+	return all, err
+}
+
+// shared is share for a verb with a result.
+func shared[T any](ctx context.Context, h *handle, op string, f func(c *conn) (T, error)) (result T, err error) {
+	err = h.share(ctx, op, func(c *conn) (err error) {
+		result, err = f(c)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return result, nil
+}
+
+// readRows is a verb that is one query, whose rows it returns.
+func readRows[T any](ctx context.Context, h *handle, op, sql string, args []any, fields func(*T) []any) ([]T, error) {
+	return shared(ctx, h, op, func(c *conn) ([]T, error) { return list(ctx, c, sql, args, fields) })
+}
+
 func scanAll(rows pgx.Rows, each func(r pgx.Rows) error) error {
 	defer rows.Close()
 	for rows.Next() {
@@ -210,6 +242,16 @@ func (b *batch) do(sql string, args ...any) *pgx.QueuedQuery { return b.Queue(b.
 // query adds a statement and calls each for every row of its result.
 func (b *batch) query(sql string, args []any, each func(r pgx.Rows) error) {
 	b.do(sql, args...).Query(func(rows pgx.Rows) error { return scanAll(rows, each) })
+}
+
+// advance adds a query that advances a time to that of the database, if it is not later.
+func (b *batch) advance(time *int64) {
+	b.query(`SELECT perdure.now()`, nil, func(r pgx.Rows) error {
+		var now int64
+		err := r.Scan(&now)
+		*time = max(*time, now)
+		return err
+	})
 }
 
 // send sends the statements that fill adds. The first error ends the batch.

@@ -35,12 +35,8 @@ const (
 // errDistributed refuses a copy where no trigger can close the tables.
 var errDistributed = errors.New("its tables are distributed by Citus, which has no triggers for them: such a database cannot be closed, so it cannot be copied")
 
-func (h *handle) Sealed(ctx context.Context) (seal store.Seal, err error) {
-	err = h.share(ctx, "Sealed", func(c *conn) error {
-		seal, err = c.seal(ctx)
-		return err
-	})
-	return seal, err
+func (h *handle) Sealed(ctx context.Context) (store.Seal, error) {
+	return shared(ctx, h, "Sealed", func(c *conn) (store.Seal, error) { return c.seal(ctx) })
 }
 
 func (c *conn) seal(ctx context.Context) (seal store.Seal, err error) {

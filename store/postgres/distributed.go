@@ -95,17 +95,13 @@ func (b *batch) seek(m *store.Message, p *posting) {
 		p.reader = store.Running
 		return
 	}
-	args := []any{m.Partition, ""}
-	next := func(arg any) string {
-		args = append(args, arg)
-		return fmt.Sprintf("$%d", len(args))
-	}
+	args := params{m.Partition, ""}
 	var workflow, room string
 	if m.Run != "" {
-		workflow = next(m.WorkflowID)
+		workflow = args.add(m.WorkflowID)
 	}
 	if m.IfRoom {
-		room = next(open)
+		room = args.add(open)
 	}
 	query, key := readerOf(m, workflow, room)
 	args[1] = key
@@ -152,7 +148,7 @@ func (c *conn) eachPartition(ctx context.Context, all bool, partitions []int, qu
 // everyPartition lists the existing partitions.
 func (c *conn) everyPartition(ctx context.Context) ([]int, error) {
 	var n int64
-	if _, err := c.one(ctx, `SELECT max(first) + $1 FROM perdure.node_groups`, []any{c.h.info.Partitions}, &n); err != nil {
+	if _, err := c.one(ctx, countPartitions, []any{c.h.info.Partitions}, &n); err != nil {
 		return nil, err
 	}
 	return column(int(n), func(i int) int { return i }), nil

@@ -18,19 +18,14 @@ func (h *handle) Due(ctx context.Context, partitions []int, after, until int64, 
 	if err != nil || len(partitions) == 0 {
 		return nil, err
 	}
-	var due []store.Wake
-	err = h.share(ctx, "Due", func(c *conn) error {
+	return shared(ctx, h, "Due", func(c *conn) ([]store.Wake, error) {
 		d := &dueRuns{limit: limit, until: until}
 		for _, p := range partitions {
 			d.open = append(d.open, reached{p, after})
 		}
-		if err := d.read(ctx, c); err != nil {
-			return err
-		}
-		due = d.found
-		return nil
+		err := d.read(ctx, c)
+		return d.found, err
 	})
-	return due, err
 }
 
 // dueRuns collects the earliest runs of several partitions. It reads each partition's index
@@ -78,9 +73,7 @@ func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 	counts, last := map[int]int64{}, map[int]int64{}
 	add := func(r pgx.Rows) error {
 		var w store.Wake
-		var ward int
-		err := r.Scan(&w.Partition, &ward, (*runID)(&w.Run), &w.Time)
-		w.Partition = store.Place(w.Partition, ward)
+		err := r.Scan(&w.Partition, (*inWard)(&w.Partition), (*runID)(&w.Run), &w.Time)
 		d.found = append(d.found, w)
 		counts[w.Partition]++
 		last[w.Partition] = w.Time

@@ -11,45 +11,33 @@ import (
 
 func (h *handle) Export(ctx context.Context, after store.Cursor, limit int) (*store.Rows, error) {
 	limit = max(limit, 1)
-	var rows *store.Rows
-	err := h.share(ctx, "Export", func(c *conn) (err error) {
+	return shared(ctx, h, "Export", func(c *conn) (rows *store.Rows, err error) {
 		rows = &store.Rows{Next: after.Part.Follow()}
 		switch after.Part {
 		case store.CopyFacts:
 			rows.Facts, err = c.facts(ctx)
-			return err
 		case store.CopyRuns:
-			return c.exportRuns(ctx, rows, after, limit)
+			err = c.exportRuns(ctx, rows, after, limit)
 		case store.CopyMessages:
-			return c.query(ctx, `SELECT `+messageColumns+`, partition FROM perdure.inbox WHERE (partition, sequence) > ($1, $2) ORDER BY partition, sequence LIMIT $3`,
-				[]any{after.Partition, after.Number, limit}, func(r pgx.Rows) error {
-					var m store.Message
-					err := r.Scan(&m.Sequence, &m.WorkflowID, (*runID)(&m.Run), &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data), &m.Partition)
-					if rows.Messages = append(rows.Messages, m); len(rows.Messages) == limit {
-						rows.Next = store.Cursor{Part: store.CopyMessages, Partition: m.Partition, Number: m.Sequence}
-					}
-					return err
-				})
+			rows.Messages, err = list(ctx, c, `SELECT `+messageColumns+` FROM perdure.inbox WHERE (partition, sequence) > ($1, $2) ORDER BY partition, sequence LIMIT $3`,
+				[]any{after.Partition, after.Number, limit}, messageFields)
+			if n := len(rows.Messages); n == limit {
+				last := &rows.Messages[n-1]
+				rows.Next = store.Cursor{Part: store.CopyMessages, Partition: last.Partition, Number: last.Sequence}
+			}
 		case store.CopyTallies:
-			return c.query(ctx, `SELECT partition, `+tallyKey+`, `+store.TallyCounts+` FROM perdure.tallies
+			rows.Tallies, err = list(ctx, c, `SELECT partition, `+tallyKey+`, `+store.TallyCounts+` FROM perdure.tallies
 				WHERE (partition, `+tallyKey+`) > ($1, $2, $3, $4, $5) ORDER BY partition, `+tallyKey+` LIMIT $6`,
-				[]any{after.Partition, after.Number, after.ID, after.Name, after.More, limit}, func(r pgx.Rows) error {
-					t, err := scanTally(r)
-					if rows.Tallies = append(rows.Tallies, t); len(rows.Tallies) == limit {
-						rows.Next = store.Cursor{Part: store.CopyTallies, Partition: t.Partition, Number: t.Bucket, ID: t.Type, Name: t.Name, More: t.Took}
-					}
-					return err
-				})
+				[]any{after.Partition, after.Number, after.ID, after.Name, after.More, limit}, tallyFields)
+			if n := len(rows.Tallies); n == limit {
+				last := &rows.Tallies[n-1]
+				rows.Next = store.Cursor{Part: store.CopyTallies, Partition: last.Partition, Number: last.Bucket, ID: last.Type, Name: last.Name, More: last.Took}
+			}
 		case store.CopySwitches: // people wrote them: there are few
-			rows.Switches, err = c.switches(ctx, `SELECT `+switchColumns+` FROM perdure.switches ORDER BY node_group, number`)
-			return err
+			rows.Switches, err = list(ctx, c, `SELECT `+switchColumns+` FROM perdure.switches ORDER BY node_group, number`, nil, switchFields)
 		}
-		return nil
+		return rows, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
 }
 
 func (c *conn) facts(ctx context.Context) (*store.Facts, error) {
@@ -61,12 +49,8 @@ func (c *conn) facts(ctx context.Context) (*store.Facts, error) {
 		f.Secret, err = hex.DecodeString(secret)
 	}
 	if err == nil {
-		err = c.query(ctx, `SELECT name, first FROM perdure.node_groups ORDER BY name`, nil, func(r pgx.Rows) error {
-			g := store.Group{Partitions: c.h.info.Partitions}
-			err := r.Scan(&g.Name, &g.First)
-			f.Groups = append(f.Groups, g)
-			return err
-		})
+		f.Groups, err = list(ctx, c, `SELECT name, first, $1::bigint FROM perdure.node_groups ORDER BY name`, []any{c.h.info.Partitions},
+			func(g *store.Group) []any { return []any{&g.Name, &g.First, &g.Partitions} })
 	}
 	return f, err
 }
@@ -76,14 +60,9 @@ var errEnough = errors.New("the export has enough rows: ask for those that follo
 
 // exportRuns reads runs above a partition and an ID, in the order of both.
 func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after store.Cursor, limit int) error {
-	err := c.query(ctx, `SELECT `+runColumns+` FROM perdure.runs WHERE (partition, id) > ($1, $2) ORDER BY partition, id LIMIT $3`,
-		[]any{after.Partition, runID(after.ID), limit}, func(r pgx.Rows) error {
-			run, err := scanRun(r)
-			if err == nil {
-				rows.Runs = append(rows.Runs, store.WholeRun{Run: *run})
-			}
-			return err
-		})
+	var err error
+	rows.Runs, err = list(ctx, c, `SELECT `+runColumns+` FROM perdure.runs WHERE (partition, id) > ($1, $2) ORDER BY partition, id LIMIT $3`,
+		[]any{after.Partition, runID(after.ID), limit}, func(w *store.WholeRun) []any { return runFields(&w.Run) })
 	if err != nil || len(rows.Runs) == 0 {
 		return err
 	}
@@ -131,36 +110,25 @@ func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after store.Cur
 
 // exportBelongings reads what belongs to runs besides their histories.
 func exportBelongings(each func(columns, order string, read func(r pgx.Rows) error) error, of func(partition int, run string) *store.WholeRun) error {
-	err := each(callColumns+` FROM perdure.calls c`, `, number`, func(r pgx.Rows) error {
-		var k store.Call
-		if err := r.Scan(callFields(&k)...); err != nil {
-			return err
-		}
-		w := of(k.Partition, k.Run)
-		w.Calls = append(w.Calls, k)
-		return nil
-	})
+	err := each(callColumns+` FROM perdure.calls c`, `, number`, belongs(callFields, func(k *store.Call) *[]store.Call { return &of(k.Partition, k.Run).Calls }))
 	if err == nil {
-		err = each(attemptColumns+` FROM perdure.attempts a`, `, call, number`, func(r pgx.Rows) error {
-			var a store.Attempt
-			if err := r.Scan(attemptFields(&a)...); err != nil {
-				return err
-			}
-			w := of(a.Partition, a.Run)
-			w.Attempts = append(w.Attempts, a)
-			return nil
-		})
+		err = each(attemptColumns+` FROM perdure.attempts a`, `, call, number`, belongs(attemptFields, func(a *store.Attempt) *[]store.Attempt { return &of(a.Partition, a.Run).Attempts }))
 	}
 	if err == nil {
-		err = each(taskColumns+` FROM perdure.tasks t`, `, number`, func(r pgx.Rows) error {
-			t, err := scanTask(r)
-			if err != nil {
-				return err
-			}
-			w := of(t.Partition, t.Run)
-			w.Tasks = append(w.Tasks, t)
-			return nil
-		})
+		err = each(taskColumns+` FROM perdure.tasks t`, `, number`, belongs(taskFields, func(t *store.Task) *[]store.Task { return &of(t.Partition, t.Run).Tasks }))
 	}
 	return err
+}
+
+// belongs is into for rows that say themselves to which list they belong.
+func belongs[T any](fields func(*T) []any, list func(*T) *[]T) func(r pgx.Rows) error {
+	return func(r pgx.Rows) error {
+		var row T
+		err := r.Scan(fields(&row)...)
+		if err == nil {
+			own := list(&row)
+			*own = append(*own, row)
+		}
+		return err
+	}
 }

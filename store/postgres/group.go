@@ -46,25 +46,33 @@ func (c *conn) addGroup(ctx context.Context, name string, partitions int) (first
 	}
 	_, err = c.one(ctx, `INSERT INTO perdure.node_groups (name, first) SELECT $1, coalesce(max(first) + $2, 0) FROM perdure.node_groups RETURNING first`,
 		[]any{name, partitions}, &first)
-	if err == nil {
-		_, err = c.exec(ctx, `INSERT INTO perdure.partitions (id) SELECT generate_series($1::bigint, $1 + $2 - 1)`, first, partitions)
+	if err != nil {
+		return 0, err
 	}
-	if err == nil && c.h.distributed {
-		_, err = c.exec(ctx, `INSERT INTO perdure.places (partition) SELECT generate_series($1::bigint, $1 + $2 - 1) ON CONFLICT DO NOTHING`, first, partitions)
-	}
-	return first, err
+	return first, c.send(ctx, func(b *batch) {
+		b.do(`INSERT INTO perdure.partitions (id) SELECT generate_series($1::bigint, $1 + $2 - 1)`, first, partitions)
+		if c.h.distributed {
+			b.do(`INSERT INTO perdure.places (partition) SELECT generate_series($1::bigint, $1 + $2 - 1) ON CONFLICT DO NOTHING`, first, partitions)
+		}
+	})
 }
 
-// exists reports whether a partition exists. Partitions are numbered without gaps and never
-// removed, so few calls reach the database.
-func (h *handle) exists(ctx context.Context, c *conn, partition int) (bool, error) {
+// countPartitions is the query of how many partitions exist, if each group has $1.
+const countPartitions = `SELECT max(first) + $1 FROM perdure.node_groups`
+
+// known returns an error if a partition does not exist. Partitions are numbered without gaps and
+// never removed, so few calls reach the database.
+func (h *handle) known(ctx context.Context, c *conn, partition int) error {
 	if int64(partition) < h.partitions.Load() {
-		return true, nil
+		return nil
 	}
 	var n int64
-	if _, err := c.one(ctx, `SELECT max(first) + $1 FROM perdure.node_groups`, []any{h.info.Partitions}, &n); err != nil {
-		return false, err
+	if _, err := c.one(ctx, countPartitions, []any{h.info.Partitions}, &n); err != nil {
+		return err
 	}
 	h.partitions.Store(n)
-	return int64(partition) < n, nil
+	if int64(partition) >= n {
+		return store.NoPartition(partition)
+	}
+	return nil
 }

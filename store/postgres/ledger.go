@@ -10,45 +10,32 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// attemptColumns are the columns that scans of attempts read.
+// attemptColumns are the columns of attemptFields.
 const attemptColumns = `a.partition, a.run, a.call, a.number, a.name, a.outcome, a.error_type, a.reason, a.started, a.ended, a.data`
 
 const selectAttempts = `SELECT ` + attemptColumns + ` FROM perdure.attempts a
 	WHERE partition = $1 AND run = $2`
-
-func appendAttempt(list []store.Attempt, r pgx.Rows) ([]store.Attempt, error) {
-	var a store.Attempt
-	err := r.Scan(attemptFields(&a)...)
-	return append(list, a), err
-}
 
 func attemptFields(a *store.Attempt) []any {
 	return []any{&a.Partition, (*runID)(&a.Run), &a.Call, &a.Number, &a.Name, &a.Outcome, &a.ErrorType, &a.Reason, &a.Started, &a.Ended, (*opaque)(&a.Data)}
 }
 
 func (h *handle) Attempts(ctx context.Context, partition int, run string, part store.AttemptRange) ([]store.Attempt, error) {
-	query, args := selectAttempts, []any{}
-	add := func(condition string, values ...any) {
-		for _, v := range values {
-			args = append(args, v)
-			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", 2+len(args)), 1)
-		}
-		query += condition
-	}
+	query, args := selectAttempts, params{partition, runID(run)}
 	if part.Call > 0 {
-		add(` AND a.call = ?`, part.Call)
+		query += ` AND a.call = ` + args.add(part.Call)
 	}
 	if part.After != (store.AttemptKey{}) {
-		add(` AND (a.call, a.number) > (?, ?)`, part.After.Call, part.After.Number)
+		query += ` AND (a.call, a.number) > (` + args.add(part.After.Call) + `, ` + args.add(part.After.Number) + `)`
 	}
 	if part.Latest {
-		add(` AND ` + latestOfCall("$1"))
+		query += ` AND ` + latestOfCall("$1")
 	}
-	add(` ORDER BY a.call, a.number`)
+	query += ` ORDER BY a.call, a.number`
 	if part.Limit > 0 {
-		add(` LIMIT ?`, part.Limit)
+		query += ` LIMIT ` + args.add(part.Limit)
 	}
-	return readRun(ctx, h, "Attempts", partition, run, query, appendAttempt, args...)
+	return readRun(ctx, h, "Attempts", partition, run, query, attemptFields, args[2:]...)
 }
 
 // endingOfCall is the outcome in the last record of the call of record a in the given
@@ -62,12 +49,21 @@ func lastOfCall(column, partition string) string {
 	return `(SELECT l.` + column + ` FROM perdure.attempts l WHERE l.partition = ` + partition + ` AND l.run = a.run AND l.call = a.call ORDER BY l.number DESC LIMIT 1)`
 }
 
+// params are the parameters of a statement that is put together.
+type params []any
+
+// add adds a parameter and returns its place in the statement.
+func (p *params) add(value any) string {
+	*p = append(*p, value)
+	return fmt.Sprintf("$%d", len(*p))
+}
+
 // conditions is the WHERE clause of a filter.
 type conditions struct {
 	places string // selects the partitions, as p (id), and LATERAL
 	home   string // the partition of a row; "$1" in a query for one partition
 	where  string
-	args   []any
+	args   params
 	never  bool // no row can match
 
 	all        bool
@@ -86,14 +82,14 @@ func among(h *handle, partitions []int, column string, from, until int64) (*cond
 	}
 	switch {
 	case h.distributed:
-		q.places, q.home = ``, q.parameter(nil)
+		q.places, q.home = ``, q.args.add(nil)
 	case partitions != nil:
-		q.places = `unnest(` + q.parameter(partitions) + `::bigint[]) AS p (id), LATERAL`
+		q.places = `unnest(` + q.args.add(partitions) + `::bigint[]) AS p (id), LATERAL`
 	}
 	if until == 0 {
 		until = store.Never
 	}
-	q.where = `a.partition = ` + q.home + ` AND a.` + column + ` >= ` + q.parameter(from) + ` AND a.` + column + ` < ` + q.parameter(until)
+	q.where = `a.partition = ` + q.home + ` AND a.` + column + ` >= ` + q.args.add(from) + ` AND a.` + column + ` < ` + q.args.add(until)
 	return q, nil
 }
 
@@ -105,14 +101,9 @@ func (q *conditions) of(table string) string {
 	return table + `.partition`
 }
 
-func (q *conditions) parameter(value any) string {
-	q.args = append(q.args, value)
-	return fmt.Sprintf("$%d", len(q.args))
-}
-
 func (q *conditions) equal(what, value string) {
 	if value != "" {
-		q.where += ` AND ` + what + ` = ` + q.parameter(value)
+		q.where += ` AND ` + what + ` = ` + q.args.add(value)
 		q.never = q.never || !isText(value)
 	}
 }
@@ -134,16 +125,14 @@ func (h *handle) selected(f *store.LedgerFilter) (*conditions, error) {
 	q.equal(`(SELECT r.type FROM perdure.runs r WHERE r.partition = `+q.of(`a`)+` AND r.id = a.run)`, f.Type)
 	for _, has := range f.Attributes {
 		q.where += ` AND EXISTS (SELECT FROM perdure.attributes h WHERE h.partition = ` + q.of(`a`) + ` AND h.run = a.run AND h.name = ` +
-			q.parameter(has.Name) + ` AND h.value = ` + q.parameter(has.Value) + `)`
+			q.args.add(has.Name) + ` AND h.value = ` + q.args.add(has.Value) + `)`
 		q.never = q.never || !isText(has.Name) || !isText(has.Value)
 	}
 	return q, nil
 }
 
-func scanEntry(r pgx.Rows, before ...any) (store.LedgerEntry, error) {
-	var e store.LedgerEntry
-	err := r.Scan(append(append(before, attemptFields(&e.Attempt)...), &e.WorkflowID, &e.Type)...)
-	return e, err
+func entryFields(e *store.LedgerEntry) []any {
+	return append(attemptFields(&e.Attempt), &e.WorkflowID, &e.Type)
 }
 
 func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store.LedgerEntry, error) {
@@ -155,33 +144,26 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 		q.where += ` AND ` + latestOfCall(q.of(`a`))
 	}
 	if filter.Above > 0 {
-		q.where += ` AND a.number > ` + q.parameter(filter.Above)
+		q.where += ` AND a.number > ` + q.args.add(filter.Above)
 	}
 	if k := filter.Before; k != nil {
-		q.where += ` AND (a.ended, a.run, a.call, a.number) < (` + q.parameter(k.Ended) + `, ` + q.parameter(runID(k.Run)) + `, ` + q.parameter(k.Call) + `, ` + q.parameter(k.Number) + `)`
+		q.where += ` AND (a.ended, a.run, a.call, a.number) < (` + q.args.add(k.Ended) + `, ` + q.args.add(runID(k.Run)) + `, ` + q.args.add(k.Call) + `, ` + q.args.add(k.Number) + `)`
 		q.never = q.never || !isText(k.Run)
 	}
 	if q.never {
 		return nil, nil
 	}
 	filter.Limit = store.Page(filter.Limit)
-	var entries []store.LedgerEntry
-	err = h.share(ctx, "Ledger", func(c *conn) (err error) {
-		entries, err = page(h, filter.Limit, filter.Partitions, func(e *store.LedgerEntry) int { return e.Partition }, func(each int) (entries []store.LedgerEntry, err error) {
+	return shared(ctx, h, "Ledger", func(c *conn) ([]store.LedgerEntry, error) {
+		return page(h, filter.Limit, filter.Partitions, func(e *store.LedgerEntry) int { return e.Partition }, func(each int) (entries []store.LedgerEntry, err error) {
 			query, args := q.ledger(filter.Limit, each)
-			err = q.run(ctx, c, query, args, func(r pgx.Rows) error {
-				e, err := scanEntry(r)
-				entries = append(entries, e)
-				return err
-			})
+			err = q.run(ctx, c, query, args, into(&entries, entryFields))
 			if h.distributed {
 				entries = newest(entries, filter.Limit, laterFirst)
 			}
 			return entries, err
 		})
-		return err
 	})
-	return entries, err
 }
 
 // ledger returns the query for the latest records. It takes at most so many from each
@@ -224,22 +206,16 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 	if err != nil || q.never {
 		return nil, err
 	}
-	var groups []store.ErrorGroup
-	err = h.share(ctx, "Errors", func(c *conn) error {
-		groups = nil
-		err := q.run(ctx, c, q.errors(), q.args, func(r pgx.Rows) (err error) {
-			var g store.ErrorGroup
-			g.Example, err = scanEntry(r, &g.Attempts, &g.Calls, &g.Recovered, &g.First, &g.Last)
-			g.Name, g.ErrorType = g.Example.Name, g.Example.ErrorType
-			groups = append(groups, g)
-			return err
-		})
+	query := q.errors()
+	return shared(ctx, h, "Errors", func(c *conn) (groups []store.ErrorGroup, err error) {
+		err = q.run(ctx, c, query, q.args, into(&groups, func(g *store.ErrorGroup) []any {
+			return append([]any{&g.Name, &g.ErrorType, &g.Attempts, &g.Calls, &g.Recovered, &g.First, &g.Last}, entryFields(&g.Example)...)
+		}))
 		if h.distributed {
 			groups = store.MergeErrors(groups)
 		}
-		return err
+		return groups, err
 	})
-	return groups, err
 }
 
 // fromLatest moves the beginning of what a filter selects, so that its limit of failed records
@@ -249,28 +225,21 @@ func (h *handle) fromLatest(ctx context.Context, filter *store.LedgerFilter) (so
 	if err != nil || q.never {
 		return false, err
 	}
-	query := `SELECT a.partition, a.ended FROM perdure.attempts a WHERE ` + q.where + ` AND a.error_type <> '' ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
+	query := `SELECT a.partition, a.ended FROM perdure.attempts a WHERE ` + q.where + ` AND a.error_type <> '' ORDER BY a.ended DESC LIMIT ` + q.args.add(filter.Limit)
 	mostOfEach := len(q.args) - 1
 	if q.places != `` {
-		query = `SELECT a.partition, a.ended FROM ` + q.places + ` (` + query + `) a ORDER BY a.ended DESC LIMIT ` + q.parameter(filter.Limit)
+		query = `SELECT a.partition, a.ended FROM ` + q.places + ` (` + query + `) a ORDER BY a.ended DESC LIMIT ` + q.args.add(filter.Limit)
 	}
 	type failed struct {
 		partition int
 		ended     int64
 	}
-	var latest []failed
-	err = h.share(ctx, "Errors", func(c *conn) (err error) {
-		latest, err = page(h, filter.Limit, filter.Partitions, func(f *failed) int { return f.partition }, func(each int) (latest []failed, err error) {
+	latest, err := shared(ctx, h, "Errors", func(c *conn) ([]failed, error) {
+		return page(h, filter.Limit, filter.Partitions, func(f *failed) int { return f.partition }, func(each int) (latest []failed, err error) {
 			q.args[mostOfEach] = each
-			err = q.run(ctx, c, query, q.args, func(r pgx.Rows) error {
-				var f failed
-				err := r.Scan(&f.partition, &f.ended)
-				latest = append(latest, f)
-				return err
-			})
+			err = q.run(ctx, c, query, q.args, into(&latest, func(f *failed) []any { return []any{&f.partition, &f.ended} }))
 			return latest, err
 		})
-		return err
 	})
 	var ended []int64
 	for _, f := range latest {
@@ -292,7 +261,7 @@ func (q *conditions) errors() string {
 		groups AS (SELECT a.name, a.error_type, sum(a.n) AS attempts, count(*) AS calls, count(*) FILTER (WHERE ` + endingOfCall(q.of(`a`)) + ` = '` + store.OutcomeCompleted + `') AS recovered,
 			min(a.first) AS first, max(a.last) AS last FROM failed a GROUP BY a.name, a.error_type),
 		examples AS (SELECT DISTINCT ON (name, error_type) * FROM failed ORDER BY name, error_type, last DESC, run DESC, call DESC)
-		SELECT g.attempts::bigint, g.calls, g.recovered, g.first, g.last, ` + attemptColumns + `, r.workflow_id, r.type
+		SELECT g.name, g.error_type, g.attempts::bigint, g.calls, g.recovered, g.first, g.last, ` + attemptColumns + `, r.workflow_id, r.type
 		FROM groups g JOIN examples e USING (name, error_type), LATERAL (
 			SELECT * FROM perdure.attempts a WHERE a.partition = ` + q.of(`e`) + ` AND a.run = e.run AND a.call = e.call AND a.number = e.number LIMIT 1) a, LATERAL (
 			SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = ` + q.of(`a`) + ` AND r.id = a.run LIMIT 1) r
@@ -314,30 +283,22 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	if filter.ByBucket {
 		bucket, group = "a.bucket", "a.bucket, "+group
 	}
-	var tallies []store.Tally
-	err = h.share(ctx, "Tallies", func(c *conn) error {
-		tallies = nil
-		err := q.run(ctx, c, `SELECT 0::bigint, `+bucket+`, a.type, a.name, a.took, `+sums+`
+	return shared(ctx, h, "Tallies", func(c *conn) (tallies []store.Tally, err error) {
+		err = q.run(ctx, c, `SELECT 0::bigint, `+bucket+`, a.type, a.name, a.took, `+sums+`
 			FROM `+q.places+` (SELECT * FROM perdure.tallies a WHERE `+q.where+` OFFSET 0) a GROUP BY `+group+` ORDER BY `+group,
-			q.args, func(r pgx.Rows) error {
-				t, err := scanTally(r)
-				tallies = append(tallies, t)
-				return err
-			})
+			q.args, into(&tallies, tallyFields))
 		if h.distributed {
 			tallies = store.AddUp(store.Keyed(tallies, filter.Key))
 		}
-		return err
+		return tallies, err
 	})
-	return tallies, err
 }
 
-// scanTally reads partition, tallyKey and store.TallyCounts.
-func scanTally(r pgx.Rows) (t store.Tally, err error) {
-	to := []any{&t.Partition, &t.Bucket, &t.Type, &t.Name, &t.Took}
+// tallyFields are those of partition, tallyKey and store.TallyCounts.
+func tallyFields(t *store.Tally) []any {
+	fields := []any{&t.Partition, &t.Bucket, &t.Type, &t.Name, &t.Took}
 	for _, n := range t.Counts() {
-		to = append(to, n)
+		fields = append(fields, n)
 	}
-	err = r.Scan(to...)
-	return t, err
+	return fields
 }

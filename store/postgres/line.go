@@ -19,9 +19,7 @@ func (h *handle) Line(ctx context.Context, read store.LineRead) ([]store.LineRun
 	turns := store.Turns{From: read.From, Limit: read.Share()}
 	add := func(r pgx.Rows) error {
 		var l store.LineRun
-		var ward int
-		err := r.Scan(&l.Partition, &ward, (*runID)(&l.Run), &l.Key, &l.Weight, &l.Priority, &l.Created)
-		l.Partition = store.Place(l.Partition, ward)
+		err := r.Scan(&l.Partition, (*inWard)(&l.Partition), (*runID)(&l.Run), &l.Key, &l.Weight, &l.Priority, &l.Created)
 		found[l.Partition] = append(found[l.Partition], l)
 		return err
 	}

@@ -56,30 +56,24 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 		return err
 	}
 	if node.Supersede {
-		var namesakes []string
-		if err := c.query(ctx, `SELECT id FROM perdure.nodes WHERE node_group = $1 AND name = $2 AND departed IS NULL ORDER BY id FOR UPDATE`,
-			[]any{node.Group, node.Name}, func(r pgx.Rows) error {
-				var id string
-				err := r.Scan(&id)
-				namesakes = append(namesakes, id)
-				return err
-			}); err != nil {
+		namesakes, err := list(ctx, c, `SELECT id FROM perdure.nodes WHERE node_group = $1 AND name = $2 AND departed IS NULL ORDER BY id FOR UPDATE`,
+			[]any{node.Group, node.Name}, func(id *string) []any { return []any{id} })
+		if err != nil {
 			return err
 		}
-		if err := c.end(ctx, namesakes, true); err != nil {
+		if err := c.send(ctx, func(b *batch) { b.end(namesakes, true) }); err != nil {
 			return err
 		}
 	}
 	if err := c.forget(ctx); err != nil {
 		return err
 	}
-	_, err = c.exec(ctx, `INSERT INTO perdure.nodes (id, name, node_group, lease, supersede, joined, seen, alive, clock, build, definitions, wards)
-		SELECT $1, $2, $3, $4, $5, now, now, nextval('perdure.moments'), greatest(now, $6), $7, $8, $9 FROM perdure.now()`,
-		node.ID, node.Name, node.Group, int64(node.Lease), node.Supersede, c.h.clock.Load(), node.Build, node.Definitions, bits.UintSize == 64)
-	if err == nil {
-		_, err = c.exec(ctx, `SELECT nextval('perdure.changes')`)
-	}
-	return err
+	return c.send(ctx, func(b *batch) {
+		b.do(`INSERT INTO perdure.nodes (id, name, node_group, lease, supersede, joined, seen, alive, clock, build, definitions, wards)
+			SELECT $1, $2, $3, $4, $5, now, now, nextval('perdure.moments'), greatest(now, $6), $7, $8, $9 FROM perdure.now()`,
+			node.ID, node.Name, node.Group, int64(node.Lease), node.Supersede, c.h.clock.Load(), node.Build, node.Definitions, bits.UintSize == 64)
+		b.do(`SELECT nextval('perdure.changes')`)
+	})
 }
 
 // recordCodecs records the codecs with which the node writes. Joining locks the row of the secret,
@@ -111,40 +105,24 @@ func (c *conn) codecs(ctx context.Context, mark *string) error {
 }
 
 // end ends memberships, whose rows are locked, and frees their partitions.
-func (c *conn) end(ctx context.Context, nodes []string, superseded bool) error {
-	if len(nodes) == 0 {
-		return nil
-	}
-	return c.send(ctx, func(b *batch) {
-		b.do(`SELECT nextval('perdure.changes')`)
-		b.do(`UPDATE perdure.nodes SET departed = greatest(perdure.now(), 1), superseded = $2 WHERE id = ANY ($1::text[]) AND departed IS NULL`, nodes, superseded)
-		b.do(`SELECT FROM perdure.partitions WHERE node = ANY ($1::text[]) ORDER BY id FOR UPDATE`, nodes)
-		b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
-			freed AS (UPDATE perdure.partitions p SET node = NULL, clock = greatest(p.clock, n.clock, $2)
-				FROM perdure.nodes n WHERE n.id = p.node AND p.node = ANY ($1::text[]) RETURNING p.id, p.epoch)
-			UPDATE perdure.owners o SET over = moment.at FROM freed, moment WHERE o.partition = freed.id & `+home+` AND o.epoch = freed.epoch`, nodes, c.h.clock.Load())
-	})
+func (b *batch) end(nodes []string, superseded bool) {
+	b.do(`SELECT nextval('perdure.changes')`)
+	b.do(`UPDATE perdure.nodes SET departed = greatest(perdure.now(), 1), superseded = $2 WHERE id = ANY ($1::text[]) AND departed IS NULL`, nodes, superseded)
+	b.do(`SELECT FROM perdure.partitions WHERE node = ANY ($1::text[]) ORDER BY id FOR UPDATE`, nodes)
+	b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
+		freed AS (UPDATE perdure.partitions p SET node = NULL, clock = greatest(p.clock, n.clock, $2)
+			FROM perdure.nodes n WHERE n.id = p.node AND p.node = ANY ($1::text[]) RETURNING p.id, p.epoch)
+		UPDATE perdure.owners o SET over = moment.at FROM freed, moment WHERE o.partition = freed.id & `+home+` AND o.epoch = freed.epoch`, nodes, b.h.clock.Load())
 }
 
 func (h *handle) Leave(ctx context.Context, node string) error {
 	return h.hold(ctx, "Leave", func(c *conn) error {
-		err := c.transact(ctx, func(pgx.Tx) error {
-			var name string
-			known, err := c.one(ctx, `SELECT name FROM perdure.nodes WHERE id = $1 FOR UPDATE`, []any{node}, &name)
-			if err != nil || !known {
-				return err
-			}
+		return c.transaction(ctx, func(b *batch) {
+			b.do(`SELECT FROM perdure.nodes WHERE id = $1 FOR UPDATE`, node)
+			b.end([]string{node}, false)
 			// This shows that the node lives after its epochs have ended, so it comes last.
-			if err := c.end(ctx, []string{node}, false); err != nil {
-				return err
-			}
-			_, err = c.exec(ctx, `UPDATE perdure.nodes SET alive = nextval('perdure.moments') WHERE id = $1`, node)
-			return err
-		})
-		if err == nil {
-			c.notify(ctx, store.NewsNodes)
-		}
-		return err
+			b.do(`UPDATE perdure.nodes SET alive = nextval('perdure.moments') WHERE id = $1`, node)
+		}, func(b *batch) { b.notify(store.NewsNodes) })
 	})
 }
 
@@ -164,91 +142,56 @@ func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membe
 		return nil, err
 	}
 	var seen *store.Membership
+	member := false
 	err := h.hold(ctx, "Renew", func(c *conn) error {
-		seen = nil
-		return c.transaction(ctx, func(b *batch) { b.renew(renewal, &seen) }, nil)
+		seen, member = &store.Membership{}, false
+		return c.transaction(ctx, func(b *batch) { b.renew(renewal, seen, &member) }, nil)
 	})
+	if err == nil && !member {
+		err = store.ErrReplaced
+	}
 	if err != nil {
 		return nil, err
-	}
-	if seen == nil {
-		return nil, store.ErrReplaced
 	}
 	h.observe(seen.Now)
 	return seen, nil
 }
 
 // renew adds the statements that renew a lease and read what the node sees of its group.
-// seen stays nil if the node is not a member or the numbers belong to another process.
-func (b *batch) renew(r store.Renewal, seen **store.Membership) {
+// It is no member either if the numbers belong to another process.
+func (b *batch) renew(r store.Renewal, seen *store.Membership, member *bool) {
 	// Record the sign of life even if it is no longer a member.
 	b.query(`UPDATE perdure.nodes SET seen = now, alive = nextval('perdure.moments'), clock = greatest(clock, now, $5), draining = $4, last = $2, next = $3
-		FROM perdure.now() WHERE id = $1 AND (next = $2 OR next = $3 AND last = $2) RETURNING seen, departed IS NOT NULL`,
-		[]any{r.Node, r.Last, r.Next, r.Draining, b.h.clock.Load()}, func(r pgx.Rows) error {
-			m, departed := &store.Membership{}, false
-			err := r.Scan(&m.Now, &departed)
-			if !departed {
-				*seen = m
-			}
-			return err
-		})
+		FROM perdure.now() WHERE id = $1 AND (next = $2 OR next = $3 AND last = $2) RETURNING seen, departed IS NULL`,
+		[]any{r.Node, r.Last, r.Next, r.Draining, b.h.clock.Load()}, func(r pgx.Rows) error { return r.Scan(&seen.Now, member) })
 	// A sign of life in the future comes from before the clock was set back. The lease must
 	// not last longer for that.
 	b.do(`UPDATE perdure.nodes SET seen = now FROM perdure.now() WHERE id IN (
 		SELECT id FROM perdure.nodes WHERE seen > perdure.now() + $1 FOR UPDATE SKIP LOCKED)`, int64(store.Foresight))
-	b.members(`''`, `WHERE expires > now AND departed IS NULL AND node_group = (SELECT node_group FROM perdure.nodes WHERE id = $1) ORDER BY id`,
-		[]any{r.Node}, func(m store.Member) {
-			if *seen != nil {
-				(*seen).Nodes = append((*seen).Nodes, m)
-			}
-		})
-	b.owners(r, seen)
-	// Read last, this is closest to the time at which the answer arrives.
-	b.query(`SELECT perdure.now()`, nil, func(r pgx.Rows) error {
-		var now int64
-		err := r.Scan(&now)
-		if *seen != nil {
-			(*seen).Now = max((*seen).Now, now)
-		}
-		return err
-	})
-}
-
-// owners adds a query for the owners of the partitions of the node's group.
-func (b *batch) owners(r store.Renewal, seen **store.Membership) {
+	b.query(selectMembers(`''`)+` WHERE expires > now AND departed IS NULL AND node_group = (SELECT node_group FROM perdure.nodes WHERE id = $1) ORDER BY id`,
+		[]any{r.Node}, into(&seen.Nodes, memberFields))
+	// The owners of the partitions of the node's group.
 	b.query(`SELECT p.id, p.epoch, coalesce(p.node, '') FROM perdure.nodes n JOIN perdure.node_groups g ON g.name = n.node_group
 		JOIN perdure.partitions p ON p.id >= g.first AND p.id < g.first + $2
 			OR p.id > `+home+` AND p.id & `+home+` >= g.first AND p.id & `+home+` < g.first + $2 WHERE n.id = $1 ORDER BY p.id`,
-		[]any{r.Node, b.h.info.Partitions}, func(r pgx.Rows) error {
-			var o store.Ownership
-			err := r.Scan(&o.Partition, &o.Epoch, &o.Node)
-			if *seen != nil {
-				(*seen).Owners = append((*seen).Owners, o)
-			}
-			return err
-		})
+		[]any{r.Node, b.h.info.Partitions}, into(&seen.Owners, func(o *store.Ownership) []any { return []any{&o.Partition, &o.Epoch, &o.Node} }))
+	// Read last, this is closest to the time at which the answer arrives.
+	b.advance(&seen.Now)
 }
 
-// members adds a query for the nodes that rest selects. definitions is the expression for
-// their definitions.
-func (b *batch) members(definitions, rest string, args []any, each func(store.Member)) {
-	b.query(`SELECT id, name, node_group, lease, supersede, joined, seen, coalesce(departed, 0), draining, expires,
-		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id AND id <= `+home+`), ordinal, build, `+definitions+`, superseded
-		FROM perdure.now(), perdure.nodes `+rest, args, func(r pgx.Rows) error {
-		var m store.Member
-		err := r.Scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned, &m.Ordinal, &m.Build, &m.Definitions, &m.Superseded)
-		each(m)
-		return err
-	})
+// selectMembers is the beginning of a query for nodes, which memberFields reads. definitions is
+// the expression for their definitions.
+func selectMembers(definitions string) string {
+	return `SELECT id, name, node_group, lease, supersede, joined, seen, coalesce(departed, 0), draining, expires,
+		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id AND id <= ` + home + `), ordinal, build, ` + definitions + `, superseded
+		FROM perdure.now(), perdure.nodes`
+}
+
+func memberFields(m *store.Member) []any {
+	return []any{&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned, &m.Ordinal, &m.Build, &m.Definitions, &m.Superseded}
 }
 
 func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
-	var members []store.Member
-	err := h.share(ctx, "Nodes", func(c *conn) error {
-		members = nil
-		return c.send(ctx, func(b *batch) {
-			b.members(`definitions`, `ORDER BY joined, ordinal`, nil, func(m store.Member) { members = append(members, m) })
-		})
-	})
+	members, err := readRows(ctx, h, "Nodes", selectMembers(`definitions`)+` ORDER BY joined, ordinal`, nil, memberFields)
 	return slices.Clip(members), err
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
 )
 
@@ -29,7 +28,7 @@ const (
 					AND (r.id = i.run OR i.run = '' AND r.latest)), 0)
 				ORDER BY sequence LIMIT $3)) m
 				ORDER BY m.sequence LIMIT $3)
-			SELECT partition, ward, sequence, workflow_id, run, key, kind, posted, data
+			SELECT ` + messageColumns + `, ward
 			FROM first JOIN perdure.inbox ON partition = place AND sequence = number ORDER BY sequence`
 	// For a distributed database, in one query, because inboxes are short: with wards and
 	// without.
@@ -43,11 +42,11 @@ const (
 	selectInboxOfDistributed = inboxOfPlaces + ` AND inbox.workflow_id = ANY ($5::text[])
 			ORDER BY sequence LIMIT $3`
 	inboxOfPlaces = inboxOf + `perdure.inbox` + atPlaces
-	inboxOf       = `SELECT inbox.partition, coalesce(runs.ward, 0), sequence, inbox.workflow_id, run, key, kind, posted, data FROM `
+	inboxOf       = `SELECT inbox.partition, sequence, inbox.workflow_id, run, key, kind, posted, data, coalesce(runs.ward, 0) FROM `
 	atPlaces      = ` LEFT JOIN perdure.runs ON inbox.partition = runs.partition AND runs.workflow_id = inbox.workflow_id AND runs.ward <> 0
 				AND (runs.id = inbox.run OR inbox.run = '' AND runs.latest)
 			WHERE inbox.partition = ANY ($1::bigint[]) AND sequence > $2 AND inbox.partition | (coalesce(runs.ward, 0) << 32) = ANY ($4::bigint[])`
-	selectInboxOfPartitions = `SELECT partition, 0, sequence, workflow_id, run, key, kind, posted, data FROM perdure.inbox
+	selectInboxOfPartitions = `SELECT ` + messageColumns + `, 0 FROM perdure.inbox
 			WHERE partition = ANY ($1::bigint[]) AND sequence > $2 ORDER BY sequence LIMIT $3`
 )
 
@@ -56,14 +55,12 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, read store.InboxRe
 	if err != nil || len(partitions) == 0 {
 		return nil, err
 	}
-	var messages []store.Message
 	var homes, wards []int
 	for _, p := range partitions {
 		home, ward := store.SplitPlace(p)
 		homes, wards = append(homes, home), append(wards, ward)
 	}
-	err = h.share(ctx, "Inbox", func(c *conn) error {
-		messages = nil
+	return shared(ctx, h, "Inbox", func(c *conn) ([]store.Message, error) {
 		query, args := selectInbox, []any{homes, read.After, atMost(read.Limit), wards}
 		switch {
 		case read.Of != nil && h.distributed:
@@ -74,62 +71,39 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, read store.InboxRe
 		case h.distributed:
 			wards, err := c.one(ctx, `SELECT 1 WHERE `+hasWards, nil, new(int))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if query, args = selectInboxOfPlaces, []any{homes, read.After, atMost(read.Limit), partitions}; !wards {
 				noWards := slices.DeleteFunc(slices.Clone(partitions), func(p int) bool { _, ward := store.SplitPlace(p); return ward != 0 })
 				query, args = selectInboxOfPartitions, []any{noWards, read.After, atMost(read.Limit)}
 			}
 		}
-		return c.query(ctx, query, args, func(r pgx.Rows) error {
-			var m store.Message
-			var ward int
-			err := r.Scan(&m.Partition, &ward, &m.Sequence, &m.WorkflowID, (*runID)(&m.Run), &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data))
-			m.Partition = store.Place(m.Partition, ward)
-			messages = append(messages, m)
-			return err
-		})
+		return list(ctx, c, query, args, func(m *store.Message) []any { return append(messageFields(m), (*inWard)(&m.Partition)) })
 	})
-	return messages, err
 }
+
 func (h *handle) Load(ctx context.Context, partition int, run string) (*store.Record, error) {
 	if err := h.info.Check(partition); err != nil {
 		return nil, err
 	}
-	var record *store.Record
-	err := h.share(ctx, "Load", func(c *conn) error {
-		record = nil
+	return shared(ctx, h, "Load", func(c *conn) (*store.Record, error) {
+		var runs []store.Run
+		record := &store.Record{}
 		err := c.send(ctx, func(b *batch) {
 			b.do(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`) // one snapshot
-			b.query(`SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND id = $2`, []any{partition, runID(run)}, func(r pgx.Rows) error {
-				found, err := scanRun(r)
-				record = &store.Record{Run: *found}
-				return err
-			})
-			b.query(selectTurns, []any{partition, runID(run), math.MinInt64, math.MaxInt64}, func(r pgx.Rows) (err error) {
-				if record != nil {
-					record.Turns, err = appendTurn(record.Turns, r)
-				}
-				return err
-			})
-			b.query(selectCalls, []any{partition, runID(run)}, func(r pgx.Rows) (err error) {
-				if record != nil {
-					record.Calls, err = appendCall(record.Calls, r)
-				}
-				return err
-			})
+			b.query(`SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND id = $2`, []any{partition, runID(run)}, into(&runs, runFields))
+			b.query(selectTurns, []any{partition, runID(run), math.MinInt64, math.MaxInt64}, into(&record.Turns, turnFields))
+			b.query(selectCalls, []any{partition, runID(run)}, into(&record.Calls, callFields))
 			b.do(`COMMIT`)
 		})
 		if err != nil {
 			c.rollback()
+			return nil, err
 		}
-		return err
+		found, err := foundRun(runs, nil)
+		if err == nil {
+			record.Run = *found
+		}
+		return record, err
 	})
-	if err == nil && record == nil {
-		err = store.ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	return record, nil
 }

@@ -162,7 +162,8 @@ func (b *batch) lookForRuns(turns []*store.Turn, sights []sight) {
 	b.ask(lookForLatest,
 		[]any{creating, places, column(len(creating), func(n int) string { return turns[creating[n]].Create.WorkflowID })}, func(r pgx.Rows) error {
 			var n int
-			run, err := scanRun(r, &n)
+			run := &store.Run{}
+			err := r.Scan(append([]any{&n}, runFields(run)...)...)
 			sights[n].latest = run
 			return err
 		})

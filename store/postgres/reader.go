@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
 )
 
@@ -14,11 +13,7 @@ func (h *handle) Find(ctx context.Context, partition int, workflowID, run string
 	if err != nil {
 		return nil, err
 	}
-	var found *store.Run
-	err = h.share(ctx, "Find", func(c *conn) error {
-		found = nil
-		return c.query(ctx, query, args, scanInto(&found))
-	})
+	found, err := readRows(ctx, h, "Find", query, args, runFields)
 	return foundRun(found, err)
 }
 
@@ -37,21 +32,15 @@ func (h *handle) findQuery(partition int, workflowID, run string) (string, []any
 	return query, []any{partition, key}, nil
 }
 
-func scanInto(found **store.Run) func(r pgx.Rows) error {
-	return func(r pgx.Rows) (err error) {
-		*found, err = scanRun(r)
-		return err
-	}
-}
-
-func foundRun(found *store.Run, err error) (*store.Run, error) {
-	if err == nil && found == nil {
+// foundRun returns the run that findQuery found, if there is one.
+func foundRun(found []store.Run, err error) (*store.Run, error) {
+	if err == nil && len(found) == 0 {
 		err = store.ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	return found, nil
+	return &found[0], nil
 }
 
 const (
@@ -70,43 +59,35 @@ func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, e
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	var ended []store.Run
-	err := h.share(ctx, "Ended", func(c *conn) error {
-		ended = nil
-		query := selectEnded
-		if h.distributed {
-			query = selectEndedOf
-		}
-		return c.query(ctx, query,
-			[]any{
-				column(len(runs), func(i int) int64 { return int64(runs[i].Partition) }),
-				runColumn(len(runs), func(i int) string { return runs[i].Run }),
-				open,
-			}, func(r pgx.Rows) error {
-				run, err := scanRun(r)
-				if !h.distributed || slices.Contains(runs, store.RunRef{Partition: run.Partition, Run: run.ID}) {
-					ended = append(ended, *run)
-				}
-				return err
-			})
-	})
+	query := selectEnded
+	if h.distributed {
+		query = selectEndedOf
+	}
+	ended, err := readRows(ctx, h, "Ended", query, []any{
+		column(len(runs), func(i int) int64 { return int64(runs[i].Partition) }),
+		runColumn(len(runs), func(i int) string { return runs[i].Run }),
+		open,
+	}, runFields)
+	if h.distributed {
+		ended = slices.DeleteFunc(ended, func(r store.Run) bool {
+			return !slices.Contains(runs, store.RunRef{Partition: r.Partition, Run: r.ID})
+		})
+	}
 	return ended, err
 }
 
 const selectTurns = `SELECT number, commit_id, epoch, time, events FROM perdure.turns
 	WHERE partition = $1 AND run = $2 AND number > $3 ORDER BY number LIMIT $4`
 
-func appendTurn(list []store.TurnRow, r pgx.Rows) ([]store.TurnRow, error) {
-	var t store.TurnRow
-	err := r.Scan(&t.Number, &t.CommitID, &t.Epoch, &t.Time, (*opaque)(&t.Events))
-	return append(list, t), err
+func turnFields(t *store.TurnRow) []any {
+	return []any{&t.Number, &t.CommitID, &t.Epoch, &t.Time, (*opaque)(&t.Events)}
 }
 
 func (h *handle) History(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
-	return readRun(ctx, h, "History", partition, run, selectTurns, appendTurn, after, atMost(limit))
+	return readRun(ctx, h, "History", partition, run, selectTurns, turnFields, after, atMost(limit))
 }
 
-// callColumns are the columns that callFields scans.
+// callColumns are the columns of callFields.
 const callColumns = `c.partition, c.run, c.number, c.first, c.state, c.name, c.queue, c.attempt, c.due, c.data`
 
 func callFields(c *store.Call) []any {
@@ -115,12 +96,6 @@ func callFields(c *store.Call) []any {
 
 const selectCalls = `SELECT ` + callColumns + ` FROM perdure.calls c
 	WHERE partition = $1 AND run = $2 ORDER BY number`
-
-func appendCall(list []store.Call, r pgx.Rows) ([]store.Call, error) {
-	var c store.Call
-	err := r.Scan(callFields(&c)...)
-	return append(list, c), err
-}
 
 // selectWaiting takes at most the limit from the beginning of each partition's index ($1:
 // all partitions, or those of $2).
@@ -140,45 +115,27 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 		return nil, err
 	}
 	filter.Limit = store.Page(filter.Limit)
-	var waiting []store.WaitingCall
-	err = h.share(ctx, "Waiting", func(c *conn) error {
-		waiting = nil
-		add := func(r pgx.Rows) error {
-			var w store.WaitingCall
-			err := r.Scan(append(callFields(&w.Call), &w.WorkflowID, &w.Type, &w.Key)...)
-			waiting = append(waiting, w)
-			return err
-		}
-		if h.distributed {
-			err := c.eachPartition(ctx, filter.Partitions == nil, partitions, selectWaitingOf, []any{filter.State, filter.Limit}, add)
-			waiting = newest(waiting, filter.Limit, func(a, b store.WaitingCall) int { return cmp.Compare(a.Due, b.Due) })
-			return err
-		}
-		args := []any{filter.Partitions == nil, partitions, filter.State, filter.Limit}
-		return c.query(ctx, selectWaiting, args, add)
+	fields := func(w *store.WaitingCall) []any { return append(callFields(&w.Call), &w.WorkflowID, &w.Type, &w.Key) }
+	if !h.distributed {
+		return readRows(ctx, h, "Waiting", selectWaiting, []any{filter.Partitions == nil, partitions, filter.State, filter.Limit}, fields)
+	}
+	return shared(ctx, h, "Waiting", func(c *conn) (waiting []store.WaitingCall, err error) {
+		err = c.eachPartition(ctx, filter.Partitions == nil, partitions, selectWaitingOf, []any{filter.State, filter.Limit}, into(&waiting, fields))
+		return newest(waiting, filter.Limit, func(a, b store.WaitingCall) int { return cmp.Compare(a.Due, b.Due) }), err
 	})
-	return waiting, err
 }
 
 func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
-	return readRun(ctx, h, "Calls", partition, run, selectCalls, appendCall)
+	return readRun(ctx, h, "Calls", partition, run, selectCalls, callFields)
 }
 
 // readRun reads rows that belong to a run.
-func readRun[T any](ctx context.Context, h *handle, op string, partition int, run, query string, add func([]T, pgx.Rows) ([]T, error), args ...any) ([]T, error) {
+func readRun[T any](ctx context.Context, h *handle, op string, partition int, run, query string, fields func(*T) []any, args ...any) ([]T, error) {
 	if err := h.info.Check(partition); err != nil {
 		return nil, err
 	}
 	if !isText(run) {
 		return nil, nil // no run has such an ID
 	}
-	var list []T
-	err := h.share(ctx, op, func(c *conn) error {
-		list = nil
-		return c.query(ctx, query, append([]any{partition, runID(run)}, args...), func(r pgx.Rows) (err error) {
-			list, err = add(list, r)
-			return err
-		})
-	})
-	return list, err
+	return readRows(ctx, h, op, query, append([]any{partition, runID(run)}, args...), fields)
 }

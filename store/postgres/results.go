@@ -106,12 +106,7 @@ func (k *resultWriter) lock(ctx context.Context, part []int) error {
 				k.owned[id], k.now = epoch, max(k.now, clock)
 				return err
 			})
-		b.query(`SELECT perdure.now()`, nil, func(r pgx.Rows) error {
-			var now int64
-			err := r.Scan(&now)
-			k.now = max(k.now, now)
-			return err
-		})
+		b.advance(&k.now)
 		if len(part) > 1 {
 			b.limitLocks(brief)
 		} else {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -127,12 +126,9 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 			b.do(`DELETE FROM perdure.workers WHERE id IN (SELECT id FROM perdure.workers WHERE seen + lease < perdure.now() - $1 FOR UPDATE SKIP LOCKED)`,
 				int64(store.WorkersRemembered))
 			b.query(`SELECT partition, run, number, attempt, stopped FROM perdure.tasks WHERE worker = $1 AND worker <> '' AND NOT settled ORDER BY partition, run, number`,
-				[]any{w.ID}, func(r pgx.Rows) error {
-					var t store.HeldTask
-					err := r.Scan(&t.Partition, (*runID)(&t.Run), &t.Number, &t.Attempt, &t.Stopped)
-					answer.Held = append(answer.Held, t)
-					return err
-				})
+				[]any{w.ID}, into(&answer.Held, func(t *store.HeldTask) []any {
+					return []any{&t.Partition, (*runID)(&t.Run), &t.Number, &t.Attempt, &t.Stopped}
+				}))
 		}, nil)
 		if err == nil && changed {
 			c.notify(ctx, store.NewsNodes)
@@ -151,29 +147,25 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 const settleSigns = `UPDATE perdure.workers SET seen = now FROM perdure.now() WHERE id IN (
 	SELECT id FROM perdure.workers WHERE seen > perdure.now() + $1 FOR UPDATE SKIP LOCKED)`
 
+// taskColumns are the columns of taskFields.
 const taskColumns = `t.partition, t.run, t.number, t.attempt, t.workflow_id, t.queue, t.name, t.priority, t.suspect, t.offered, t.latest, t.worker, t.claimed, t.settled, t.data, t.stopped, t.run_key, t.weight`
 
-func scanTask(r pgx.Rows) (t store.Task, err error) {
-	err = r.Scan(&t.Partition, (*runID)(&t.Run), &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
-		&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &t.Key, &t.Weight)
-	return t, err
+func taskFields(t *store.Task) []any {
+	return []any{&t.Partition, (*runID)(&t.Run), &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
+		&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &t.Key, &t.Weight}
 }
 
 func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
 	if err := claim.Check(); err != nil {
 		return nil, err
 	}
-	var claimed []store.Task
-	err := h.share(ctx, "ClaimTasks", func(c *conn) error {
-		return again(locked, func() (err error) {
+	return shared(ctx, h, "ClaimTasks", func(c *conn) (claimed []store.Task, err error) {
+		err = again(locked, func() (err error) {
 			claimed, err = c.claimTasks(ctx, &claim)
 			return err
 		})
+		return claimed, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return claimed, nil
 }
 
 // openTask selects tasks that a claim may get. The sum hides the partition from the planner, which
@@ -232,13 +224,7 @@ func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.
 				WHERE t.partition = o.partition AND t.run = o.run AND t.number = o.number RETURNING `+taskColumns+`)
 			SELECT t.*, w.name FROM claimed t, w`,
 			[]any{claim.Worker, claim.Queue, claim.Names, claim.Partitions.First, claim.Partitions.First + claim.Partitions.Partitions, claim.Limit, suspects, c.h.clock.Load(), claim.From, claim.Spent},
-			func(r pgx.Rows) error {
-				var t store.Task
-				err := r.Scan(&t.Partition, (*runID)(&t.Run), &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
-					&t.Offered, &t.Latest, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &t.Key, &t.Weight, &name)
-				claimed = append(claimed, t)
-				return err
-			})
+			into(&claimed, func(t *store.Task) []any { return append(taskFields(t), &name) }))
 	}, func(b *batch) {
 		claimed = inTurn(claimed, claim.Turns)
 		turn := store.Turn{}
@@ -311,59 +297,31 @@ func (c *conn) settleTasks(ctx context.Context, worker string, settled []store.S
 }
 
 func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
-	var tasks []store.Task
 	where := `($1::bigint[] IS NULL OR t.partition = ANY ($1)) AND ($2::bytea = '' OR t.run = $2)`
 	if f.Lost {
 		where += ` AND t.worker <> '' AND NOT t.settled AND NOT EXISTS (SELECT FROM perdure.workers w WHERE w.id = t.worker AND NOT w.departed AND w.seen > perdure.now() - w.lease)`
 	}
-	err := h.share(ctx, "Tasks", func(c *conn) error {
+	return shared(ctx, h, "Tasks", func(c *conn) ([]store.Task, error) {
 		if f.Lost {
 			if _, err := c.exec(ctx, settleSigns, int64(store.Foresight)); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		tasks = nil
-		return c.query(ctx, `SELECT `+taskColumns+` FROM perdure.tasks t WHERE `+where+` ORDER BY t.priority DESC, t.offered, t.partition, t.run, t.number LIMIT $3`,
-			[]any{f.Partitions, runID(f.Run), store.Page(f.Limit)}, func(r pgx.Rows) error {
-				t, err := scanTask(r)
-				tasks = append(tasks, t)
-				return err
-			})
+		return list(ctx, c, `SELECT `+taskColumns+` FROM perdure.tasks t WHERE `+where+` ORDER BY t.priority DESC, t.offered, t.partition, t.run, t.number LIMIT $3`,
+			[]any{f.Partitions, runID(f.Run), store.Page(f.Limit)}, taskFields)
 	})
-	return tasks, err
 }
 
 func (h *handle) Backlogs(ctx context.Context, partitions []int) ([]store.Backlog, error) {
-	var logs []store.Backlog
-	err := h.share(ctx, "Backlogs", func(c *conn) error {
-		logs = nil
-		return c.query(ctx, `SELECT queue, name, count(*) FILTER (WHERE worker = ''), coalesce(min(offered) FILTER (WHERE worker = ''), 0), count(*) FILTER (WHERE worker <> '')
-			FROM perdure.tasks WHERE ($1::bigint[] IS NULL OR partition = ANY ($1)) AND NOT settled GROUP BY queue, name ORDER BY queue, name`,
-			[]any{partitions}, func(r pgx.Rows) error {
-				var b store.Backlog
-				err := r.Scan(&b.Queue, &b.Name, &b.Waiting, &b.Oldest, &b.Running)
-				logs = append(logs, b)
-				return err
-			})
-	})
-	return logs, err
+	return readRows(ctx, h, "Backlogs", `SELECT queue, name, count(*) FILTER (WHERE worker = ''), coalesce(min(offered) FILTER (WHERE worker = ''), 0), count(*) FILTER (WHERE worker <> '')
+		FROM perdure.tasks WHERE ($1::bigint[] IS NULL OR partition = ANY ($1)) AND NOT settled GROUP BY queue, name ORDER BY queue, name`,
+		[]any{partitions}, func(b *store.Backlog) []any { return []any{&b.Queue, &b.Name, &b.Waiting, &b.Oldest, &b.Running} })
 }
 
 func (h *handle) Workers(ctx context.Context) ([]store.WorkerState, error) {
-	var workers []store.WorkerState
-	err := h.share(ctx, "Workers", func(c *conn) error {
-		workers = nil
-		return c.query(ctx, `SELECT id, name, node_group, lease, serves, draining, departed, joined, seen, NOT departed AND seen > now - lease,
-			(SELECT count(*) FROM perdure.tasks WHERE worker = w.id AND worker <> '' AND NOT settled) FROM perdure.workers w, perdure.now() ORDER BY joined, id`,
-			nil, func(r pgx.Rows) error {
-				var w store.WorkerState
-				var lease int64
-				err := r.Scan(&w.ID, &w.Name, &w.Group, &lease, (*opaque)(&w.Serves), &w.Draining, &w.Left, &w.Joined, &w.Seen, &w.Live, &w.Claimed)
-				w.Lease = time.Duration(lease)
-				w.Expires = w.Seen + lease
-				workers = append(workers, w)
-				return err
-			})
-	})
-	return workers, err
+	return readRows(ctx, h, "Workers", `SELECT id, name, node_group, lease, serves, draining, departed, joined, seen, seen + lease, NOT departed AND seen > now - lease,
+		(SELECT count(*) FROM perdure.tasks WHERE worker = w.id AND worker <> '' AND NOT settled) FROM perdure.workers w, perdure.now() ORDER BY joined, id`,
+		nil, func(w *store.WorkerState) []any {
+			return []any{&w.ID, &w.Name, &w.Group, &w.Lease, (*opaque)(&w.Serves), &w.Draining, &w.Left, &w.Joined, &w.Seen, &w.Expires, &w.Live, &w.Claimed}
+		})
 }

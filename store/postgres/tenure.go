@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
 )
 
@@ -23,13 +22,13 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 	err = h.taking(ctx, "Claim", func(c *conn) error {
 		if n := len(partitions); n > 0 {
 			last, _ := store.SplitPlace(slices.MaxFunc(partitions, byHome))
-			if exists, err := h.exists(ctx, c, last); err != nil || !exists {
-				return firstError(err, store.NoPartition(last))
+			if err := h.known(ctx, c, last); err != nil {
+				return err
 			}
 		}
 		claimed = nil
 		err := c.transaction(ctx, func(b *batch) {
-			b.claim(node, partitions, func(o store.Ownership) { claimed = append(claimed, o) })
+			b.claim(node, partitions, &claimed)
 		}, nil)
 		if code(err) == noMember {
 			return store.ErrReplaced
@@ -49,7 +48,7 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 // of its own locks the rows in order and waits for commits in progress, so the next one
 // sees their results. That one reads the time once: what is recorded as the time of a claim is
 // the time at which the lease of the owner before was over.
-func (b *batch) claim(node string, partitions []int, each func(store.Ownership)) {
+func (b *batch) claim(node string, partitions []int, claimed *[]store.Ownership) {
 	b.limitLocks(takePatience)
 	b.do(`SELECT CASE WHEN count(*) = 0 THEN perdure.refuse('`+noMember+`', 'the node is no member') END
 		FROM (SELECT FROM perdure.nodes WHERE id = $1 AND departed IS NULL FOR KEY SHARE) member`, node)
@@ -62,14 +61,10 @@ func (b *batch) claim(node string, partitions []int, each func(store.Ownership))
 			WHERE o.partition = taken.id & `+home+` AND o.epoch = taken.epoch - 1 AND o.over IS NULL),
 		began AS (INSERT INTO perdure.owners (partition, epoch, node, since) SELECT id & `+home+`, epoch, $1, clock FROM taken),
 		forgotten AS (DELETE FROM perdure.owners o USING taken WHERE o.partition = taken.id & `+home+` AND o.epoch = taken.epoch - $4)
-		SELECT id, epoch, clock FROM taken ORDER BY id`,
-		[]any{node, partitions, b.h.clock.Load(), remembered}, func(r pgx.Rows) error {
-			o := store.Ownership{Node: node}
-			err := r.Scan(&o.Partition, &o.Epoch, &o.Clock)
-			o.Since = o.Clock
-			each(o)
-			return err
-		})
+		SELECT id, epoch, $1, clock, clock FROM taken ORDER BY id`,
+		[]any{node, partitions, b.h.clock.Load(), remembered}, into(claimed, func(o *store.Ownership) []any {
+			return []any{&o.Partition, &o.Epoch, &o.Node, &o.Clock, &o.Since}
+		}))
 }
 
 func (h *handle) Release(ctx context.Context, node string, partitions []int) error {
@@ -94,27 +89,10 @@ func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, 
 	if err := h.info.Check(partition); err != nil {
 		return nil, err
 	}
-	var owners []store.Ownership
-	err := h.share(ctx, "Owners", func(c *conn) error {
-		owners = nil
-		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.over IS NOT NULL, o.over IS NOT NULL AND (o.survived OR coalesce(n.alive > o.over, false)),
-				o.over IS NOT NULL AND n.departed IS NOT NULL
-			FROM perdure.owners o LEFT JOIN perdure.nodes n ON n.id = o.node WHERE o.partition = $1 ORDER BY o.epoch`,
-			[]any{partition}, func(r pgx.Rows) error {
-				o := store.Ownership{Partition: partition}
-				err := r.Scan(&o.Epoch, &o.Node, &o.Since, &o.Over, &o.Survived, &o.Ended)
-				o.Clock = o.Since
-				owners = append(owners, o)
-				return err
-			})
-	})
-	return owners, err
-}
-
-// firstError returns err, or otherwise if err is nil.
-func firstError(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
+	return readRows(ctx, h, "Owners", `SELECT o.partition, o.epoch, o.node, o.since, o.since, o.over IS NOT NULL, o.over IS NOT NULL AND (o.survived OR coalesce(n.alive > o.over, false)),
+			o.over IS NOT NULL AND n.departed IS NOT NULL
+		FROM perdure.owners o LEFT JOIN perdure.nodes n ON n.id = o.node WHERE o.partition = $1 ORDER BY o.epoch`,
+		[]any{partition}, func(o *store.Ownership) []any {
+			return []any{&o.Partition, &o.Epoch, &o.Node, &o.Since, &o.Clock, &o.Over, &o.Survived, &o.Ended}
+		})
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -159,7 +160,7 @@ func (g *guest) known(ctx context.Context, partition int) error {
 	}
 	var n int64
 	err := g.h.send(ctx, g.tx, func(b *batch) {
-		b.query(`SELECT max(first) + $1 FROM perdure.node_groups`, []any{b.h.info.Partitions}, func(r pgx.Rows) error { return r.Scan(&n) })
+		b.query(countPartitions, []any{b.h.info.Partitions}, func(r pgx.Rows) error { return r.Scan(&n) })
 	})
 	if err == nil && int64(partition) >= n {
 		err = store.NoPartition(partition)
@@ -197,7 +198,7 @@ func (g *guest) Post(ctx context.Context, m store.Message) error {
 			g.news(b)
 		})
 	})
-	return firstError(err, p.refusal())
+	return cmp.Or(err, p.refusal())
 }
 
 func (g *guest) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
@@ -205,10 +206,9 @@ func (g *guest) Find(ctx context.Context, partition int, workflowID, run string)
 	if err != nil {
 		return nil, err
 	}
-	var found *store.Run
+	var found []store.Run
 	err = g.perform(ctx, "Find", func() error {
-		found = nil
-		return g.attempt(ctx, func(b *batch) { b.query(query, args, scanInto(&found)) })
+		return g.attempt(ctx, func(b *batch) { b.query(query, args, into(&found, runFields)) })
 	})
 	return foundRun(found, err)
 }

@@ -6,11 +6,21 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/perdure/perdure/store"
 )
 
 // home are the bits of a place that are its partition: see store.Place.
 const home = `4294967295`
+
+// inWard reads the number of a ward into that of a partition, which makes it the number of a place.
+type inWard int
+
+// ScanInt64 implements pgtype.Int64Scanner.
+func (place *inWard) ScanInt64(ward pgtype.Int8) error {
+	*place = inWard(store.Place(int(*place), int(ward.Int64)))
+	return nil
+}
 
 // byHome orders places by their partitions.
 func byHome(a, b int) int {

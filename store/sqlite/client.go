@@ -10,28 +10,22 @@ import (
 )
 
 func (h *handle) Secret(ctx context.Context) ([]byte, error) {
-	var secret []byte
-	err := h.read(ctx, "Secret", func(c *conn) (err error) {
+	return result(ctx, h, "Secret", func(c *conn) (secret []byte, err error) {
 		err = errors.New("the database has no secret: its table meta is damaged; restore it from a backup")
 		failed := c.query(ctx, `SELECT value FROM meta WHERE key = 'secret'`, func(r row) error {
 			secret, err = hex.DecodeString(r.text(0))
 			return nil
 		})
-		return cmp.Or(failed, err)
+		return secret, cmp.Or(failed, err)
 	})
-	return secret, err
 }
 
 func (h *handle) Create(ctx context.Context, run store.Run) error {
 	if err := run.Validate(h.info); err != nil {
 		return err
 	}
-	inserted := false
-	err := h.write(ctx, "Create", func(c *conn) (err error) {
-		inserted, err = h.create(c, &run)
-		return err
-	})
-	if err == nil && inserted {
+	inserted, err := written(ctx, h, "Create", func(c *conn) (bool, error) { return h.create(c, &run) })
+	if inserted {
 		announce(h.path, store.NewsMessage)
 	}
 	return err
@@ -47,24 +41,15 @@ func (h *handle) create(c *conn, run *store.Run) (inserted bool, err error) {
 		_, err = c.tick(run.Partition, h.marks.clock(run.Partition, h.clock()))
 		return true, err
 	}
-	return true, c.post(&store.Message{
-		Partition:  run.Partition,
-		WorkflowID: run.WorkflowID,
-		Run:        run.ID,
-		Key:        store.CreatedKey(run.ID),
-		Kind:       store.KindCreated,
-	}, h.marks.clock(run.Partition, h.clock()))
+	m := run.CreatedMessage()
+	return true, c.post(&m, h.marks.clock(run.Partition, h.clock()))
 }
 
 func (h *handle) Post(ctx context.Context, m store.Message) error {
 	if err := m.Validate(h.info); err != nil {
 		return err
 	}
-	err := h.write(ctx, "Post", func(c *conn) error { return h.postTo(c, &m) })
-	if err == nil {
-		announce(h.path, store.NewsMessage)
-	}
-	return err
+	return h.announced(store.NewsMessage, h.write(ctx, "Post", func(c *conn) error { return h.postTo(c, &m) }))
 }
 
 // postTo delivers a message if there is a run to read it.

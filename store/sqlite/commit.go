@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -258,11 +259,11 @@ func (b *batch) turn(i int) error {
 		}
 	}
 	if found, err := b.applyState(t); err != nil || !found {
-		return notFound(err)
+		return cmp.Or(err, store.ErrNotFound)
 	}
 	if t.Create != nil && !own {
 		if exists, err := b.c.exists(t.Partition, t.Run); err != nil || !exists {
-			return notFound(err)
+			return cmp.Or(err, store.ErrNotFound)
 		}
 		if _, err := b.c.placeRun(t.Create); err != nil {
 			return err
@@ -304,11 +305,4 @@ func (b *batch) known(t *store.Turn) (durable, taken bool, err error) {
 			int64(t.Partition), t.Create.ID, t.Create.WorkflowID)
 	}
 	return durable, taken, err
-}
-
-func notFound(err error) error {
-	if err == nil {
-		return store.ErrNotFound
-	}
-	return err
 }

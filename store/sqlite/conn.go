@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/perdure/perdure/store"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 )
@@ -138,6 +139,15 @@ func (c *conn) query(ctx context.Context, query string, each func(row) error, ar
 	}
 }
 
+// collect returns the rows of a result, each as scan reads it.
+func collect[T any](ctx context.Context, c *conn, scan func(row) T, query string, args ...driver.Value) (all []T, err error) {
+	err = c.query(ctx, query, func(r row) error {
+		all = append(all, scan(r))
+		return nil
+	}, args...)
+	return all, err
+}
+
 // one reads the integers of the only row of a writing statement into dest and reports
 // whether there is a row.
 func (c *conn) one(query string, dest []*int64, args ...driver.Value) (found bool, err error) {
@@ -163,6 +173,32 @@ func (r row) int(i int) int64 {
 func (r row) text(i int) string {
 	s, _ := r[i].(string)
 	return s
+}
+
+// scan reads the first columns, one into each of the destinations. NULL is a zero value.
+func (r row) scan(into ...any) {
+	for i, to := range into {
+		switch to := to.(type) {
+		case *string:
+			*to = r.text(i)
+		case *store.Status:
+			*to = store.Status(r.text(i))
+		case *store.CallState:
+			*to = store.CallState(r.text(i))
+		case *int64:
+			*to = r.int(i)
+		case *int:
+			*to = int(r.int(i))
+		case *time.Duration:
+			*to = time.Duration(r.int(i))
+		case *bool:
+			*to = r.int(i) != 0
+		case *[]byte:
+			*to = r.bytes(i)
+		default:
+			panic("a column is read into a type that scan does not know")
+		}
+	}
 }
 
 // bytes reads a column of type ANY that payload wrote.

@@ -20,12 +20,8 @@ import (
 // version. A row of the table meta lets the transaction of a copy pass.
 var closable = []string{"runs", "attributes", "turns", "calls", "attempts", "tallies", "inbox", "tasks", "nodes", "workers", "owners", "switches"}
 
-func (h *handle) Sealed(ctx context.Context) (seal store.Seal, err error) {
-	err = h.read(ctx, "Sealed", func(c *conn) error {
-		seal, err = c.seal()
-		return err
-	})
-	return seal, err
+func (h *handle) Sealed(ctx context.Context) (store.Seal, error) {
+	return result(ctx, h, "Sealed", (*conn).seal)
 }
 
 func (c *conn) seal() (seal store.Seal, err error) {
@@ -223,40 +219,33 @@ func (c *conn) insertWhole(w *store.WholeRun) error {
 func (h *handle) Export(ctx context.Context, after store.Cursor, limit int) (*store.Rows, error) {
 	rows := &store.Rows{Next: after.Part.Follow()}
 	limit = max(limit, 1)
-	read := map[store.CopyPart]func(c *conn) error{
-		store.CopyFacts: func(c *conn) (err error) {
+	err := h.snapshot(ctx, "Export", func(c *conn) (err error) {
+		switch after.Part {
+		case store.CopyFacts:
 			rows.Facts, err = c.facts(ctx)
-			return err
-		},
-		store.CopyRuns: func(c *conn) error { return c.exportRuns(ctx, rows, after.Number, limit) },
-		store.CopyMessages: func(c *conn) error {
-			return c.query(ctx, `SELECT `+messageColumns+`, partition FROM inbox WHERE (partition, sequence) > (?, ?) ORDER BY partition, sequence LIMIT ?`, func(r row) error {
-				m := r.message(int(r.int(7)))
-				if rows.Messages = append(rows.Messages, m); len(rows.Messages) == limit {
-					rows.Next = store.Cursor{Part: store.CopyMessages, Partition: m.Partition, Number: m.Sequence}
-				}
-				return nil
-			}, int64(after.Partition), after.Number, int64(limit))
-		},
-		store.CopyTallies: func(c *conn) error {
-			return c.query(ctx, `SELECT `+tallyColumns+` FROM tallies WHERE (partition, bucket, type, name, took) > (?, ?, ?, ?, ?)
-				ORDER BY partition, bucket, type, name, took LIMIT ?`, func(r row) error {
-				t := r.tally()
-				if rows.Tallies = append(rows.Tallies, t); len(rows.Tallies) == limit {
-					rows.Next = store.Cursor{Part: store.CopyTallies, Partition: t.Partition, Number: t.Bucket, ID: t.Type, Name: t.Name, More: t.Took}
-				}
-				return nil
-			}, int64(after.Partition), after.Number, after.ID, after.Name, after.More, int64(limit))
-		},
-		store.CopySwitches: func(c *conn) (err error) { // people wrote them: there are few
-			rows.Switches, err = c.switches(ctx, `SELECT `+switchColumns+` FROM switches ORDER BY node_group, number`)
-			return err
-		},
-	}[after.Part]
-	if read == nil {
-		return rows, nil
-	}
-	if err := h.snapshot(ctx, "Export", read); err != nil {
+		case store.CopyRuns:
+			err = c.exportRuns(ctx, rows, after.Number, limit)
+		case store.CopyMessages:
+			rows.Messages, err = collect(ctx, c, func(r row) store.Message { return r.message(int(r.int(7))) },
+				`SELECT `+messageColumns+`, partition FROM inbox WHERE (partition, sequence) > (?, ?) ORDER BY partition, sequence LIMIT ?`,
+				int64(after.Partition), after.Number, int64(limit))
+			if n := len(rows.Messages); n == limit {
+				last := &rows.Messages[n-1]
+				rows.Next = store.Cursor{Part: store.CopyMessages, Partition: last.Partition, Number: last.Sequence}
+			}
+		case store.CopyTallies:
+			rows.Tallies, err = collect(ctx, c, scanTally, `SELECT `+tallyColumns+` FROM tallies WHERE (partition, bucket, type, name, took) > (?, ?, ?, ?, ?)
+				ORDER BY partition, bucket, type, name, took LIMIT ?`, int64(after.Partition), after.Number, after.ID, after.Name, after.More, int64(limit))
+			if n := len(rows.Tallies); n == limit {
+				last := &rows.Tallies[n-1]
+				rows.Next = store.Cursor{Part: store.CopyTallies, Partition: last.Partition, Number: last.Bucket, ID: last.Type, Name: last.Name, More: last.Took}
+			}
+		case store.CopySwitches: // people wrote them: there are few
+			rows.Switches, err = collect(ctx, c, scanSwitch, `SELECT `+switchColumns+` FROM switches ORDER BY node_group, number`)
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return rows, nil
@@ -308,7 +297,7 @@ func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after int64, li
 			numbers, rows.Runs = numbers[:at+1], rows.Runs[:at+1]
 			return errEnough
 		}
-		t := store.TurnRow{Number: r.int(1), CommitID: r.int(2), Epoch: r.int(3), Time: r.int(4), Events: r.bytes(5)}
+		t := scanTurn(r[1:])
 		w := of(r.int(0))
 		w.Turns, size = append(w.Turns, t), size+len(t.Events)
 		return nil
@@ -320,31 +309,23 @@ func (c *conn) exportRuns(ctx context.Context, rows *store.Rows, after int64, li
 	if len(numbers) == limit || err == errEnough {
 		rows.Next = store.Cursor{Part: store.CopyRuns, Number: last}
 	}
-	belongs := func(columns, table string) string {
-		return `SELECT ` + columns + `, seq FROM (SELECT seq, partition AS p, id FROM runs WHERE seq > ? AND seq <= ?) CROSS JOIN ` + table + ` ON partition = p AND run = id ORDER BY seq`
+	for _, t := range []struct {
+		name, columns, order string
+		add                  func(w *store.WholeRun, r row)
+	}{
+		{"calls", callColumns, ", number", func(w *store.WholeRun, r row) { w.Calls = append(w.Calls, scanCall(w.Run.Partition, r)) }},
+		{"attempts", attemptColumns, ", call, number", func(w *store.WholeRun, r row) { w.Attempts = append(w.Attempts, scanAttempt(w.Run.Partition, r)) }},
+		{"tasks", taskColumns, ", number", func(w *store.WholeRun, r row) { w.Tasks = append(w.Tasks, scanTask(r)) }},
+	} {
+		at = 0
+		err := c.query(ctx, `SELECT `+t.columns+`, seq FROM (SELECT seq, partition AS p, id FROM runs WHERE seq > ? AND seq <= ?)
+			CROSS JOIN `+t.name+` ON partition = p AND run = id ORDER BY seq`+t.order, func(r row) error {
+			t.add(of(r.int(len(r)-1)), r)
+			return nil
+		}, after, last)
+		if err != nil {
+			return err
+		}
 	}
-	at = 0
-	err = c.query(ctx, belongs(callColumns, "calls")+", number", func(r row) error {
-		w := of(r.int(9))
-		w.Calls = append(w.Calls, scanCall(w.Run.Partition, r))
-		return nil
-	}, after, last)
-	if err != nil {
-		return err
-	}
-	at = 0
-	err = c.query(ctx, belongs(attemptColumns, "attempts")+", call, number", func(r row) error {
-		w := of(r.int(10))
-		w.Attempts = append(w.Attempts, scanAttempt(w.Run.Partition, r))
-		return nil
-	}, after, last)
-	if err != nil {
-		return err
-	}
-	at = 0
-	return c.query(ctx, belongs(taskColumns, "tasks")+", number", func(r row) error {
-		w := of(r.int(18))
-		w.Tasks = append(w.Tasks, scanTask(r))
-		return nil
-	}, after, last)
+	return nil
 }

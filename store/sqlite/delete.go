@@ -10,13 +10,11 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 	if err := d.Validate(h.info); err != nil {
 		return 0, err
 	}
-	deleted := 0
-	err := h.write(ctx, "Delete", func(c *conn) error {
-		deleted = 0
+	return written(ctx, h, "Delete", func(c *conn) (deleted int, err error) {
 		for _, run := range d.Runs {
 			gone, err := c.deleteRun(d.Partition, run)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			if gone {
 				deleted++
@@ -24,18 +22,16 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 		}
 		if d.TalliesBefore > 0 {
 			if _, err := c.exec(`DELETE FROM tallies WHERE partition = ? AND bucket < ?`, int64(d.Partition), d.TalliesBefore); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		if d.SwitchesBefore > 0 {
-			_, err := c.exec(`DELETE FROM switches AS s WHERE node_group = ? AND time < ? AND EXISTS (
+			_, err = c.exec(`DELETE FROM switches AS s WHERE node_group = ? AND time < ? AND EXISTS (
 				SELECT 1 FROM switches AS l WHERE l.node_group = s.node_group AND l.number > s.number AND l.kind = s.kind AND l.name = s.name)`,
 				d.Group, d.SwitchesBefore)
-			return err
 		}
-		return nil
+		return deleted, err
 	})
-	return deleted, err
 }
 
 // deleteRun deletes a closed run and everything that belongs to it.

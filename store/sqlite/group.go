@@ -40,6 +40,23 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	return group, nil
 }
 
+// ofPartitions returns what f reads in each of the partitions; see eachPartition.
+func ofPartitions[T any](ctx context.Context, h *handle, op string, partitions []int, every bool, f func(c *conn, partition int) ([]T, error)) (all []T, err error) {
+	err = h.eachPartition(ctx, op, partitions, every, func(c *conn, partition int) error {
+		some, err := f(c, partition)
+		if all == nil { // mostly there is one partition
+			all = some
+		} else {
+			all = append(all, some...)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
 // eachPartition runs f for each of the partitions, or for all existing ones, in order and
 // in one snapshot.
 func (h *handle) eachPartition(ctx context.Context, op string, partitions []int, every bool, f func(c *conn, partition int) error) error {

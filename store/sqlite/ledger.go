@@ -24,19 +24,9 @@ func (b *batch) applyAttempt(partition int64, run string, a *store.Attempt) erro
 const attemptColumns = `run, call, number, name, outcome, error_type, reason, started, ended, data`
 
 func scanAttempt(partition int, r row) store.Attempt {
-	return store.Attempt{
-		Partition: partition,
-		Run:       r.text(0),
-		Call:      r.int(1),
-		Number:    int(r.int(2)),
-		Name:      r.text(3),
-		Outcome:   r.text(4),
-		ErrorType: r.text(5),
-		Reason:    r.text(6),
-		Started:   r.int(7),
-		Ended:     r.int(8),
-		Data:      r.bytes(9),
-	}
+	a := store.Attempt{Partition: partition}
+	r.scan(&a.Run, &a.Call, &a.Number, &a.Name, &a.Outcome, &a.ErrorType, &a.Reason, &a.Started, &a.Ended, &a.Data)
+	return a
 }
 
 func (h *handle) Attempts(ctx context.Context, partition int, run string, part store.AttemptRange) ([]store.Attempt, error) {
@@ -50,19 +40,10 @@ func (h *handle) Attempts(ctx context.Context, partition int, run string, part s
 	if part.Latest {
 		q.add(latestOfCall)
 	}
-	limit := int64(-1) // no limit
-	if part.Limit > 0 {
-		limit = int64(part.Limit)
-	}
-	q.args = append(q.args, limit)
-	var attempts []store.Attempt
-	err := h.readPartition(ctx, "Attempts", partition, func(c *conn) error {
-		return c.query(ctx, `SELECT `+attemptColumns+` FROM attempts a WHERE partition = ? AND run = ?`+q.where+` ORDER BY call, number LIMIT ?`, func(r row) error {
-			attempts = append(attempts, scanAttempt(partition, r))
-			return nil
-		}, q.args...)
+	return ofPartition(ctx, h, "Attempts", partition, func(c *conn) ([]store.Attempt, error) {
+		return collect(ctx, c, func(r row) store.Attempt { return scanAttempt(partition, r) },
+			`SELECT `+attemptColumns+` FROM attempts a WHERE partition = ? AND run = ?`+q.where+` ORDER BY call, number LIMIT ?`, append(q.args, all(part.Limit))...)
 	})
-	return attempts, err
 }
 
 // latestOfCall is true for the last record of a call; a is the record.
@@ -71,7 +52,7 @@ const latestOfCall = `number = (SELECT max(number) FROM attempts l WHERE l.parti
 // typeOfRun is the workflow name of the run to which a record belongs.
 const typeOfRun = `(SELECT type FROM runs WHERE partition = a.partition AND id = a.run)`
 
-// conditions is the WHERE clause of a filter. The records are a.
+// conditions is the WHERE clause of a query. The records of the ledger are a.
 type conditions struct {
 	from  string // the table, of those that selected returns
 	where string
@@ -116,11 +97,8 @@ func selected(f *store.LedgerFilter, partition int) *conditions {
 
 func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store.LedgerEntry, error) {
 	filter.Limit = store.Page(filter.Limit)
-	var entries []store.LedgerEntry
-	err := h.eachPartition(ctx, "Ledger", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
-		some, err := c.ledger(ctx, &filter, partition)
-		entries = append(entries, some...)
-		return err
+	entries, err := ofPartitions(ctx, h, "Ledger", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) ([]store.LedgerEntry, error) {
+		return c.ledger(ctx, &filter, partition)
 	})
 	if err != nil {
 		return nil, err
@@ -146,36 +124,28 @@ func (c *conn) ledger(ctx context.Context, f *store.LedgerFilter, partition int)
 
 // entries reads the index of a partition from its latest end and stops at the limit.
 func (c *conn) entries(ctx context.Context, q *conditions, partition, limit int) ([]store.LedgerEntry, error) {
-	var entries []store.LedgerEntry
-	err := c.query(ctx, `SELECT `+attemptColumns+`, (SELECT workflow_id FROM runs WHERE partition = a.partition AND id = a.run), `+typeOfRun+`
-		FROM `+q.from+` WHERE `+q.where+` ORDER BY ended DESC, run DESC, call DESC, number DESC LIMIT ?`, func(r row) error {
-		entries = append(entries, store.LedgerEntry{Attempt: scanAttempt(partition, r), WorkflowID: r.text(10), Type: r.text(11)})
-		return nil
-	}, append(q.args, int64(limit))...)
-	return entries, err
+	scan := func(r row) store.LedgerEntry {
+		return store.LedgerEntry{Attempt: scanAttempt(partition, r), WorkflowID: r.text(10), Type: r.text(11)}
+	}
+	return collect(ctx, c, scan, `SELECT `+attemptColumns+`, (SELECT workflow_id FROM runs WHERE partition = a.partition AND id = a.run), `+typeOfRun+`
+		FROM `+q.from+` WHERE `+q.where+` ORDER BY ended DESC, run DESC, call DESC, number DESC LIMIT ?`, append(q.args, int64(limit))...)
 }
 
 func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store.ErrorGroup, error) {
 	if filter.Limit > 0 {
-		var ended []int64
-		err := h.eachPartition(ctx, "Errors", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
+		ended, err := ofPartitions(ctx, h, "Errors", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) ([]int64, error) {
 			q := selected(&filter, partition)
 			q.add("error_type <> ''")
-			return c.query(ctx, `SELECT ended FROM `+q.from+` WHERE `+q.where+` ORDER BY ended DESC LIMIT ?`, func(r row) error {
-				ended = append(ended, r.int(0))
-				return nil
-			}, append(q.args, int64(filter.Limit))...)
+			return collect(ctx, c, func(r row) int64 { return r.int(0) }, `SELECT ended FROM `+q.from+` WHERE `+q.where+` ORDER BY ended DESC LIMIT ?`,
+				append(q.args, int64(filter.Limit))...)
 		})
 		if err != nil || len(ended) == 0 {
 			return nil, err
 		}
 		filter.From = store.FromLatest(filter.Limit, ended, filter.From)
 	}
-	var groups []store.ErrorGroup
-	err := h.eachPartition(ctx, "Errors", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
-		some, err := c.errors(ctx, &filter, partition)
-		groups = append(groups, some...)
-		return err
+	groups, err := ofPartitions(ctx, h, "Errors", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) ([]store.ErrorGroup, error) {
+		return c.errors(ctx, &filter, partition)
 	})
 	if err != nil {
 		return nil, err
@@ -193,14 +163,11 @@ const errorGroups = `SELECT name, error_type, sum(n), count(*), sum(ending = '` 
 func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int) ([]store.ErrorGroup, error) {
 	q := selected(f, partition)
 	q.add("error_type <> ''")
-	var groups []store.ErrorGroup
-	err := c.query(ctx, errorGroups+q.from+` WHERE `+q.where+` GROUP BY name, error_type, run, call) GROUP BY name, error_type`, func(r row) error {
-		groups = append(groups, store.ErrorGroup{
-			Name: r.text(0), ErrorType: r.text(1), Attempts: int(r.int(2)), Calls: int(r.int(3)), Recovered: int(r.int(4)),
-			First: r.int(5), Last: r.int(6),
-		})
-		return nil
-	}, q.args...)
+	scan := func(r row) (g store.ErrorGroup) {
+		r.scan(&g.Name, &g.ErrorType, &g.Attempts, &g.Calls, &g.Recovered, &g.First, &g.Last)
+		return g
+	}
+	groups, err := collect(ctx, c, scan, errorGroups+q.from+` WHERE `+q.where+` GROUP BY name, error_type, run, call) GROUP BY name, error_type`, q.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -265,9 +232,9 @@ func (c *conn) count(t *store.Tally) error {
 	return err
 }
 
-// tally reads tallyColumns.
-func (r row) tally() (t store.Tally) {
-	t.TallyKey = store.TallyKey{Partition: int(r.int(0)), Bucket: r.int(1), Type: r.text(2), Name: r.text(3), Took: r.int(4)}
+// scanTally reads tallyColumns.
+func scanTally(r row) (t store.Tally) {
+	r.scan(&t.Partition, &t.Bucket, &t.Type, &t.Name, &t.Took)
 	for i, n := range t.Counts() {
 		*n = r.int(5 + i)
 	}
@@ -283,15 +250,11 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	if filter.ByBucket {
 		bucket, group = "bucket", "bucket, "+group
 	}
-	var read []store.Tally
-	err := h.eachPartition(ctx, "Tallies", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
+	read, err := ofPartitions(ctx, h, "Tallies", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) ([]store.Tally, error) {
 		q := &conditions{where: "partition = ? AND bucket >= ? AND bucket < ?", args: []driver.Value{int64(partition), filter.From, until}}
 		q.equal("type", filter.Type)
 		q.equal("name", filter.Name)
-		return c.query(ctx, `SELECT 0, `+bucket+`, type, name, took, `+sumsOfTallies+` FROM tallies WHERE `+q.where+` GROUP BY `+group, func(r row) error {
-			read = append(read, r.tally())
-			return nil
-		}, q.args...)
+		return collect(ctx, c, scanTally, `SELECT 0, `+bucket+`, type, name, took, `+sumsOfTallies+` FROM tallies WHERE `+q.where+` GROUP BY `+group, q.args...)
 	})
 	if err != nil {
 		return nil, err

@@ -39,16 +39,9 @@ func turnsOf(t store.Turns, first func(where, name string) (key string, weight i
 }
 
 func (h *handle) Line(ctx context.Context, read store.LineRead) ([]store.LineRun, error) {
-	var line []store.LineRun
-	err := h.eachPartition(ctx, "Line", read.Partitions, false, func(c *conn, partition int) error {
-		some, err := c.line(ctx, partition, store.Turns{From: read.From, Limit: read.Share()})
-		line = append(line, some...)
-		return err
+	return ofPartitions(ctx, h, "Line", read.Partitions, false, func(c *conn, partition int) ([]store.LineRun, error) {
+		return c.line(ctx, partition, store.Turns{From: read.From, Limit: read.Share()})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return line, nil
 }
 
 // line returns the runs of a partition whose turn it is. The wake time is written out, so that
@@ -58,9 +51,9 @@ func (c *conn) line(ctx context.Context, partition int, turns store.Turns) ([]st
 	read := func(where, order string, limit int, key string) error {
 		return c.query(ctx, `SELECT id, run_key, weight, priority, created FROM runs WHERE partition = ? AND wake = -211669182486413311 AND run_key `+where+` ?
 			ORDER BY `+order+`priority DESC, created, id LIMIT ?`, func(r row) error {
-			found = append(found, store.LineRun{
-				Partition: partition, Run: r.text(0), Key: r.text(1), Weight: int(r.int(2)), Priority: int(r.int(3)), Created: r.int(4),
-			})
+			l := store.LineRun{Partition: partition}
+			r.scan(&l.Run, &l.Key, &l.Weight, &l.Priority, &l.Created)
+			found = append(found, l)
 			return nil
 		}, int64(partition), key, int64(limit))
 	}

@@ -27,6 +27,14 @@ func announce(path string, news store.News) {
 	}
 }
 
+// announced announces news of a verb that succeeded. It returns the error of the verb.
+func (h *handle) announced(news store.News, err error) error {
+	if err == nil {
+		announce(h.path, news)
+	}
+	return err
+}
+
 // subscribe adds a listener and returns a function that removes it.
 func subscribe(path string) (box *mailbox.Box, remove func()) {
 	box = mailbox.New()

@@ -17,7 +17,7 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 	if err := node.Check(h.info); err != nil {
 		return err
 	}
-	err := h.hold(ctx, h.writer, "Join", func(c *conn) error {
+	return h.announced(store.NewsNodes, h.hold(ctx, h.writer, "Join", func(c *conn) error {
 		if h.node == node.ID {
 			return nil
 		}
@@ -35,11 +35,7 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 		h.node = node.ID
 		h.guard.join(node.ID, lock)
 		return nil
-	})
-	if err == nil {
-		announce(h.path, store.NewsNodes)
-	}
-	return err
+	}))
 }
 
 // join makes a node the member. The lock was free, so the former member is dead, and every
@@ -108,11 +104,7 @@ func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membe
 	if err := renewal.Check(); err != nil {
 		return nil, err
 	}
-	var seen *store.Membership
-	err := h.write(ctx, "Renew", func(c *conn) (err error) {
-		seen, err = c.renew(renewal, h.clock())
-		return err
-	})
+	seen, err := written(ctx, h, "Renew", func(c *conn) (*store.Membership, error) { return c.renew(renewal, h.clock()) })
 	if err == nil && seen == nil {
 		err = store.ErrReplaced
 	}
@@ -127,22 +119,21 @@ func (c *conn) renew(r store.Renewal, now int64) (*store.Membership, error) {
 	if err != nil || known == 0 {
 		return nil, err
 	}
-	members, err := c.members(context.Background(), `SELECT `+memberColumns+` FROM nodes n WHERE id = ? AND departed IS NULL`, r.Node)
+	members, err := collect(context.Background(), c, scanMember, `SELECT `+memberColumns+` FROM nodes n WHERE id = ? AND departed IS NULL`, r.Node)
 	if err != nil || len(members) == 0 {
 		return nil, err
 	}
 	members[0].Definitions = ""
 	seen := &store.Membership{Now: now, Nodes: members}
-	err = c.query(context.Background(), `SELECT p.id, p.epoch, p.node FROM node_groups g JOIN partitions p ON p.id = g.partition
-		WHERE g.name = ?`, func(r row) error {
-		seen.Owners = append(seen.Owners, store.Ownership{Partition: int(r.int(0)), Epoch: r.int(1), Node: r.text(2)})
-		return nil
-	}, members[0].Group)
+	seen.Owners, err = collect(context.Background(), c, func(r row) (o store.Ownership) {
+		r.scan(&o.Partition, &o.Epoch, &o.Node)
+		return o
+	}, `SELECT p.id, p.epoch, p.node FROM node_groups g JOIN partitions p ON p.id = g.partition WHERE g.name = ?`, members[0].Group)
 	return seen, err
 }
 
 func (h *handle) Leave(ctx context.Context, node string) error {
-	err := h.hold(ctx, h.writer, "Leave", func(c *conn) error {
+	return h.announced(store.NewsNodes, h.hold(ctx, h.writer, "Leave", func(c *conn) error {
 		err := transact(c, func(c *conn) error {
 			if _, err := c.exec(`UPDATE partitions SET node = NULL WHERE node = ?`, node); err != nil {
 				return err
@@ -154,11 +145,7 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 			h.unlock()
 		}
 		return err
-	})
-	if err == nil {
-		announce(h.path, store.NewsNodes)
-	}
-	return err
+	}))
 }
 
 // unlock lets another engine join. The caller holds the writer.
@@ -168,10 +155,8 @@ func (h *handle) unlock() {
 }
 
 func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
-	var members []store.Member
-	err := h.read(ctx, "Nodes", func(c *conn) (err error) {
-		members, err = c.members(ctx, `SELECT `+memberColumns+` FROM nodes n ORDER BY joined DESC, rowid DESC LIMIT ?`, int64(remembered))
-		return err
+	members, err := result(ctx, h, "Nodes", func(c *conn) ([]store.Member, error) {
+		return collect(ctx, c, scanMember, `SELECT `+memberColumns+` FROM nodes n ORDER BY joined DESC, rowid DESC LIMIT ?`, int64(remembered))
 	})
 	slices.Reverse(members)
 	for i := range members {
@@ -183,27 +168,15 @@ func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
 	return members, err
 }
 
-// memberColumns are the columns that members reads.
+// memberColumns are the columns that scanMember reads.
 const memberColumns = `id, name, node_group, lease, supersede, joined, seen, ifnull(departed, 0), draining,
 	(SELECT count(*) FROM partitions WHERE node = n.id), build, definitions, superseded`
 
-func (c *conn) members(ctx context.Context, query string, arg any) ([]store.Member, error) {
-	var members []store.Member
-	err := c.query(ctx, query, func(r row) error {
-		members = append(members, store.Member{
-			Node:       store.Node{ID: r.text(0), Name: r.text(1), Group: r.text(2), Lease: time.Duration(r.int(3)), Supersede: r.int(4) == 1, Build: r.text(10), Definitions: r.text(11)},
-			Joined:     r.int(5),
-			Seen:       r.int(6),
-			Left:       r.int(7),
-			Superseded: r.int(12) == 1,
-			Draining:   r.int(8) == 1,
-			Live:       r.int(7) == 0,
-			Expires:    store.Never,
-			Owned:      int(r.int(9)),
-		})
-		return nil
-	}, arg)
-	return members, err
+func scanMember(r row) store.Member {
+	m := store.Member{Expires: store.Never}
+	r.scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Owned, &m.Build, &m.Definitions, &m.Superseded)
+	m.Live = m.Left == 0
+	return m
 }
 
 func flag(set bool) int64 {

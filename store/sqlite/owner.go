@@ -10,11 +10,8 @@ import (
 )
 
 func (h *handle) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
-	var due []store.Wake
-	err := h.eachPartition(ctx, "Due", partitions, false, func(c *conn, partition int) error {
-		some, err := c.due(ctx, partition, after, until, limit)
-		due = append(due, some...)
-		return err
+	due, err := ofPartitions(ctx, h, "Due", partitions, false, func(c *conn, partition int) ([]store.Wake, error) {
+		return c.due(ctx, partition, after, until, limit)
 	})
 	if err != nil {
 		return nil, err
@@ -61,12 +58,9 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, read store.InboxRe
 	if read.Of != nil {
 		from, of = "inbox INDEXED BY inbox_key WHERE partition = ? AND workflow_id IN (SELECT value FROM json_each(?))", []driver.Value{list(read.Of)}
 	}
-	var messages []store.Message
-	err := h.eachPartition(ctx, "Inbox", partitions, false, func(c *conn, partition int) error {
-		return c.query(ctx, `SELECT `+messageColumns+` FROM `+from+` AND sequence > ? ORDER BY sequence LIMIT ?`, func(r row) error {
-			messages = append(messages, r.message(partition))
-			return nil
-		}, slices.Concat([]driver.Value{int64(partition)}, of, []driver.Value{read.After, all(read.Limit)})...)
+	messages, err := ofPartitions(ctx, h, "Inbox", partitions, false, func(c *conn, partition int) ([]store.Message, error) {
+		return collect(ctx, c, func(r row) store.Message { return r.message(partition) }, `SELECT `+messageColumns+` FROM `+from+` AND sequence > ? ORDER BY sequence LIMIT ?`,
+			slices.Concat([]driver.Value{int64(partition)}, of, []driver.Value{read.After, all(read.Limit)})...)
 	})
 	if err != nil {
 		return nil, err

@@ -11,33 +11,23 @@ import (
 )
 
 func (h *handle) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
-	var found *store.Run
-	err := h.readPartition(ctx, "Find", partition, func(c *conn) (err error) {
-		found, err = c.findRun(ctx, partition, workflowID, run)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return ofPartition(ctx, h, "Find", partition, func(c *conn) (*store.Run, error) { return c.findRun(ctx, partition, workflowID, run) })
 }
 
 func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, error) {
-	var ended []store.Run
-	err := h.read(ctx, "Ended", func(c *conn) error {
+	return result(ctx, h, "Ended", func(c *conn) (ended []store.Run, err error) {
 		for _, ref := range runs {
 			run, err := c.findRun(ctx, ref.Partition, "", ref.Run)
 			if err == store.ErrNotFound || err == nil && run.Status.Open() {
 				continue
 			}
 			if err != nil {
-				return err
+				return nil, err
 			}
 			ended = append(ended, *run)
 		}
-		return nil
+		return ended, nil
 	})
-	return ended, err
 }
 
 func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
@@ -50,18 +40,17 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 	if len(filter.Status) == 0 {
 		statuses = []store.Status{""}
 	}
-	var runs []store.Run
-	err := h.eachPartition(ctx, "List", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
+	runs, err := ofPartitions(ctx, h, "List", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) (runs []store.Run, err error) {
 		for _, status := range statuses {
 			for _, indexed := range indexedAs(status, &filter) {
 				some, err := c.list(ctx, &filter, partition, status, indexed, limit)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				runs = append(runs, some...)
 			}
 		}
-		return nil
+		return runs, nil
 	})
 	if err != nil {
 		return nil, err
@@ -72,14 +61,14 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 
 func (h *handle) Floor(ctx context.Context, partitions []int, before string, each int) (floor string, err error) {
 	err = h.eachPartition(ctx, "Floor", partitions, partitions == nil, func(c *conn, partition int) error {
-		where, args := "partition = ?", []driver.Value{int64(partition)}
+		q := conditions{where: "partition = ?", args: []driver.Value{int64(partition)}}
 		if before != "" {
-			where, args = where+" AND id < ?", append(args, before)
+			q.add("id < ?", before)
 		}
-		return c.query(ctx, `SELECT id FROM runs WHERE `+where+` ORDER BY id DESC LIMIT 1 OFFSET ?`, func(r row) error {
+		return c.query(ctx, `SELECT id FROM runs WHERE `+q.where+` ORDER BY id DESC LIMIT 1 OFFSET ?`, func(r row) error {
 			floor = max(floor, r.text(0))
 			return nil
-		}, append(args, int64(max(each, 1)-1))...)
+		}, append(q.args, int64(max(each, 1)-1))...)
 	})
 	return floor, err
 }
@@ -101,135 +90,106 @@ func indexedAs(status store.Status, filter *store.Filter) []string {
 // these those in the index.
 func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, status store.Status, indexed string, limit int) ([]store.Run, error) {
 	from, order := "runs", "id"
-	where, args := "partition = ?", []driver.Value{int64(partition)}
-	add := func(condition string, values ...driver.Value) {
-		where, args = where+" AND "+condition, append(args, values...)
-	}
+	q := conditions{where: "partition = ?", args: []driver.Value{int64(partition)}}
 	if status == "" {
-		add("status <> ?", string(store.Standing))
+		q.add("status <> ?", string(store.Standing))
 	} else {
-		add("status = ?", string(status))
+		q.add("status = ?", string(status))
 	}
-	add(indexed)
-	if filter.Type != "" {
-		add("type = ?", filter.Type)
-	}
+	q.add(indexed)
+	q.equal("type", filter.Type)
 	if filter.IDPrefix != "" {
-		add("substr(workflow_id, 1, length(?)) = ?", filter.IDPrefix, filter.IDPrefix)
+		q.add("substr(workflow_id, 1, length(?)) = ?", filter.IDPrefix, filter.IDPrefix)
 	}
 	if filter.Call != "" {
-		add("id IN (SELECT run FROM calls WHERE partition = ? AND state = ?)", int64(partition), string(filter.Call))
+		q.add("id IN (SELECT run FROM calls WHERE partition = ? AND state = ?)", int64(partition), string(filter.Call))
 	}
 	switch {
 	case filter.ErrorType == "":
 	case filter.Above == "" && filter.Before == "": // reads the failed attempts of all runs
-		add("id IN (SELECT run FROM attempts a WHERE partition = ? AND error_type = ? AND "+latestOfCall+")", int64(partition), filter.ErrorType)
+		q.add("id IN (SELECT run FROM attempts a WHERE partition = ? AND error_type = ? AND "+latestOfCall+")", int64(partition), filter.ErrorType)
 	default: // looks up the attempts of the runs in between by key
-		add("EXISTS (SELECT 1 FROM attempts a WHERE a.partition = ? AND a.run = id AND a.error_type = ? AND "+latestOfCall+" LIMIT 1)", int64(partition), filter.ErrorType)
+		q.add("EXISTS (SELECT 1 FROM attempts a WHERE a.partition = ? AND a.run = id AND a.error_type = ? AND "+latestOfCall+" LIMIT 1)", int64(partition), filter.ErrorType)
 	}
 	if filter.Before != "" {
-		add("id < ?", filter.Before)
+		q.add("id < ?", filter.Before)
 	}
 	if filter.Above != "" {
-		add("id > ?", filter.Above)
+		q.add("id > ?", filter.Above)
 	}
 	if !filter.Since.IsZero() {
-		add("created >= ?", filter.Since.UnixNano())
+		q.add("created >= ?", filter.Since.UnixNano())
 	}
 	if !filter.Until.IsZero() {
-		add("created < ?", filter.Until.UnixNano())
+		q.add("created < ?", filter.Until.UnixNano())
 	}
 	for i, a := range filter.Attributes {
 		if i > 0 {
-			add("EXISTS (SELECT 1 FROM attributes a WHERE a.partition = ? AND a.name = ? AND a.value = ? AND a.run = id)", int64(partition), a.Name, a.Value)
+			q.add("EXISTS (SELECT 1 FROM attributes a WHERE a.partition = ? AND a.name = ? AND a.value = ? AND a.run = id)", int64(partition), a.Name, a.Value)
 			continue
 		}
 		// Only runs with the first attribute are read, newest first.
 		from, order = "(SELECT run AS found FROM attributes WHERE partition = ? AND name = ? AND value = ?) CROSS JOIN runs ON id = found", "found"
-		args = append([]driver.Value{int64(partition), a.Name, a.Value}, args...)
+		q.args = append([]driver.Value{int64(partition), a.Name, a.Value}, q.args...)
 	}
 	if len(filter.Attributes) > 0 {
 		if filter.Before != "" {
-			add("found < ?", filter.Before)
+			q.add("found < ?", filter.Before)
 		}
 		if filter.Above != "" {
-			add("found > ?", filter.Above)
+			q.add("found > ?", filter.Above)
 		}
 	}
 	var runs []store.Run
-	err := c.query(ctx, `SELECT `+runColumns+` FROM `+from+` WHERE `+where+` ORDER BY `+order+` DESC LIMIT ?`, func(r row) error {
+	err := c.query(ctx, `SELECT `+runColumns+` FROM `+from+` WHERE `+q.where+` ORDER BY `+order+` DESC LIMIT ?`, func(r row) error {
 		run, err := scanRun(r)
 		runs = append(runs, run)
 		return err
-	}, append(args, int64(limit))...)
+	}, append(q.args, int64(limit))...)
 	return runs, err
 }
 
 func (h *handle) History(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
-	var turns []store.TurnRow
-	err := h.readPartition(ctx, "History", partition, func(c *conn) (err error) {
-		turns, err = c.history(ctx, partition, run, after, limit)
-		return err
-	})
-	return turns, err
+	return ofPartition(ctx, h, "History", partition, func(c *conn) ([]store.TurnRow, error) { return c.history(ctx, partition, run, after, limit) })
 }
 
 func (c *conn) history(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
-	var turns []store.TurnRow
-	err := c.query(ctx, `SELECT number, commit_id, epoch, time, events FROM turns
-		WHERE run = `+seq+` AND number > ? ORDER BY number LIMIT ?`, func(r row) error {
-		turns = append(turns, store.TurnRow{Number: r.int(0), CommitID: r.int(1), Epoch: r.int(2), Time: r.int(3), Events: r.bytes(4)})
-		return nil
-	}, int64(partition), run, after, all(limit))
-	return turns, err
+	return collect(ctx, c, scanTurn, `SELECT number, commit_id, epoch, time, events FROM turns WHERE run = `+seq+` AND number > ? ORDER BY number LIMIT ?`,
+		int64(partition), run, after, all(limit))
+}
+
+func scanTurn(r row) (t store.TurnRow) {
+	r.scan(&t.Number, &t.CommitID, &t.Epoch, &t.Time, &t.Events)
+	return t
 }
 
 func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
-	var calls []store.Call
-	err := h.readPartition(ctx, "Calls", partition, func(c *conn) (err error) {
-		calls, err = c.calls(ctx, partition, run)
-		return err
-	})
-	return calls, err
+	return ofPartition(ctx, h, "Calls", partition, func(c *conn) ([]store.Call, error) { return c.calls(ctx, partition, run) })
 }
 
 // callColumns are the columns that scanCall reads.
 const callColumns = `run, number, state, name, queue, attempt, due, data, first`
 
 func scanCall(partition int, r row) store.Call {
-	return store.Call{
-		Partition: partition,
-		Run:       r.text(0),
-		Number:    r.int(1),
-		State:     store.CallState(r.text(2)),
-		Name:      r.text(3),
-		Queue:     r.text(4),
-		Attempt:   int(r.int(5)),
-		Due:       r.int(6),
-		Data:      r.bytes(7),
-		First:     r.int(8),
-	}
+	c := store.Call{Partition: partition}
+	r.scan(&c.Run, &c.Number, &c.State, &c.Name, &c.Queue, &c.Attempt, &c.Due, &c.Data, &c.First)
+	return c
 }
 
 func (c *conn) calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
-	var calls []store.Call
-	err := c.query(ctx, `SELECT `+callColumns+` FROM calls WHERE partition = ? AND run = ? ORDER BY number`, func(r row) error {
-		calls = append(calls, scanCall(partition, r))
-		return nil
-	}, int64(partition), run)
-	return calls, err
+	return collect(ctx, c, func(r row) store.Call { return scanCall(partition, r) },
+		`SELECT `+callColumns+` FROM calls WHERE partition = ? AND run = ? ORDER BY number`, int64(partition), run)
 }
 
 func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
 	filter.Limit = store.Page(filter.Limit)
-	var waiting []store.WaitingCall
-	err := h.eachPartition(ctx, "Waiting", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
-		return c.query(ctx, `SELECT `+callColumns+`, (SELECT workflow_id FROM runs WHERE partition = c.partition AND id = c.run),
+	waiting, err := ofPartitions(ctx, h, "Waiting", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) ([]store.WaitingCall, error) {
+		scan := func(r row) store.WaitingCall {
+			return store.WaitingCall{Call: scanCall(partition, r), WorkflowID: r.text(9), Type: r.text(10), Key: r.text(11)}
+		}
+		return collect(ctx, c, scan, `SELECT `+callColumns+`, (SELECT workflow_id FROM runs WHERE partition = c.partition AND id = c.run),
 				(SELECT type FROM runs WHERE partition = c.partition AND id = c.run), (SELECT run_key FROM runs WHERE partition = c.partition AND id = c.run)
-			FROM calls c WHERE partition = ? AND state = ? ORDER BY due LIMIT ?`, func(r row) error {
-			waiting = append(waiting, store.WaitingCall{Call: scanCall(partition, r), WorkflowID: r.text(9), Type: r.text(10), Key: r.text(11)})
-			return nil
-		}, int64(partition), string(filter.State), int64(filter.Limit))
+			FROM calls c WHERE partition = ? AND state = ? ORDER BY due LIMIT ?`, int64(partition), string(filter.State), int64(filter.Limit))
 	})
 	if err != nil {
 		return nil, err

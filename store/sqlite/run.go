@@ -11,31 +11,12 @@ import (
 const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, ifnull(wake, 9223372036854775807), closed, start, detail, priority, is_full, latest, run_key, weight,
 	(SELECT json_group_array(json_array(name, value)) FROM attributes WHERE partition = runs.partition AND run = runs.id)`
 
-func scanRun(r row) (store.Run, error) {
-	attributes, err := store.DecodeAttributes(r.bytes(18))
-	return store.Run{
-		Partition:  int(r.int(0)),
-		ID:         r.text(1),
-		WorkflowID: r.text(2),
-		Type:       r.text(3),
-		Group:      r.text(4),
-		Chain:      r.text(5),
-		Attempt:    int(r.int(6)),
-		Created:    r.int(7),
-		Priority:   int(r.int(13)),
-		Key:        r.text(16),
-		Weight:     int(r.int(17)),
-		RunState: store.RunState{
-			Status: store.Status(r.text(8)),
-			Wake:   r.int(9),
-			Closed: r.int(10),
-			Detail: r.bytes(12),
-			Full:   r.int(14) != 0,
-		},
-		Start:      r.bytes(11),
-		Latest:     r.int(15) != 0,
-		Attributes: attributes,
-	}, err
+func scanRun(row row) (r store.Run, err error) {
+	var attributes []byte
+	row.scan(&r.Partition, &r.ID, &r.WorkflowID, &r.Type, &r.Group, &r.Chain, &r.Attempt, &r.Created, &r.Status, &r.Wake, &r.Closed, &r.Start, &r.Detail,
+		&r.Priority, &r.Full, &r.Latest, &r.Key, &r.Weight, &attributes)
+	r.Attributes, err = store.DecodeAttributes(attributes)
+	return r, err
 }
 
 // findRun reads a run by its ID, or the latest run of a workflow ID.

@@ -234,9 +234,33 @@ func (h *handle) write(ctx context.Context, op string, f func(c *conn) error) er
 	})
 }
 
+// written is write for a verb with a result.
+func written[T any](ctx context.Context, h *handle, op string, f func(c *conn) (T, error)) (done T, err error) {
+	err = h.write(ctx, op, func(c *conn) (err error) {
+		done, err = f(c)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return done, nil
+}
+
 // read runs f with a connection for reading.
 func (h *handle) read(ctx context.Context, op string, f func(c *conn) error) error {
 	return h.hold(ctx, h.reader, op, f)
+}
+
+// result is read for a verb with a result.
+func result[T any](ctx context.Context, h *handle, op string, f func(c *conn) (T, error)) (found T, err error) {
+	err = h.read(ctx, op, func(c *conn) (err error) {
+		found, err = f(c)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return found, nil
 }
 
 // hold runs f with a connection and converts its error to one of the store contract. What f
@@ -280,10 +304,10 @@ func (h *handle) snapshot(ctx context.Context, op string, f func(c *conn) error)
 	})
 }
 
-// readPartition is read for a verb that names a partition.
-func (h *handle) readPartition(ctx context.Context, op string, partition int, f func(c *conn) error) error {
+// ofPartition is result for a verb that names a partition.
+func ofPartition[T any](ctx context.Context, h *handle, op string, partition int, f func(c *conn) (T, error)) (T, error) {
 	if err := h.info.Check(partition); err != nil {
-		return err
+		return *new(T), err
 	}
-	return h.read(ctx, op, f)
+	return result(ctx, h, op, f)
 }

@@ -10,16 +10,9 @@ import (
 const messageColumns = `sequence, workflow_id, run, key, kind, posted, data`
 
 func (r row) message(partition int) store.Message {
-	return store.Message{
-		Partition:  partition,
-		Sequence:   r.int(0),
-		WorkflowID: r.text(1),
-		Run:        r.text(2),
-		Key:        r.text(3),
-		Kind:       r.text(4),
-		Posted:     r.int(5),
-		Data:       r.bytes(6),
-	}
+	m := store.Message{Partition: partition}
+	r.scan(&m.Sequence, &m.WorkflowID, &m.Run, &m.Key, &m.Kind, &m.Posted, &m.Data)
+	return m
 }
 
 func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
@@ -34,34 +27,21 @@ func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]
 	if err != nil || !waits {
 		return nil, err
 	}
-	var taken []store.Message
-	err = h.write(ctx, "Take", func(c *conn) error {
-		var err error
-		if taken, err = c.posted(context.Background(), partition, workflowID); err != nil {
-			return err
+	return written(ctx, h, "Take", func(c *conn) ([]store.Message, error) {
+		taken, err := c.posted(context.Background(), partition, workflowID)
+		if err == nil {
+			_, err = c.exec(`DELETE FROM inbox WHERE partition = ? AND workflow_id = ?`, int64(partition), workflowID)
 		}
-		_, err = c.exec(`DELETE FROM inbox WHERE partition = ? AND workflow_id = ?`, int64(partition), workflowID)
-		return err
+		return taken, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return taken, nil
 }
 
-func (h *handle) Posted(ctx context.Context, partition int, workflowID string) (waiting []store.Message, err error) {
-	err = h.read(ctx, "Posted", func(c *conn) (err error) {
-		waiting, err = c.posted(ctx, partition, workflowID)
-		return err
-	})
-	return waiting, err
+func (h *handle) Posted(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	return result(ctx, h, "Posted", func(c *conn) ([]store.Message, error) { return c.posted(ctx, partition, workflowID) })
 }
 
 // posted returns the messages that wait for a workflow ID.
-func (c *conn) posted(ctx context.Context, partition int, workflowID string) (all []store.Message, err error) {
-	err = c.query(ctx, `SELECT `+messageColumns+` FROM inbox WHERE partition = ? AND workflow_id = ? ORDER BY sequence`, func(r row) error {
-		all = append(all, r.message(partition))
-		return nil
-	}, int64(partition), workflowID)
-	return all, err
+func (c *conn) posted(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	return collect(ctx, c, func(r row) store.Message { return r.message(partition) },
+		`SELECT `+messageColumns+` FROM inbox WHERE partition = ? AND workflow_id = ? ORDER BY sequence`, int64(partition), workflowID)
 }

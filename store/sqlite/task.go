@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -91,10 +90,11 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 		if err := settleSigns(c, now); err != nil {
 			return err
 		}
-		return c.query(ctx, `SELECT partition, run, number, attempt, stopped FROM tasks WHERE worker = ? AND worker <> '' AND settled = 0 ORDER BY partition, run, number`, func(r row) error {
-			answer.Held = append(answer.Held, store.HeldTask{TaskRef: r.task(), Stopped: r.int(4) == 1})
-			return nil
-		}, w.ID)
+		answer.Held, err = collect(ctx, c, func(r row) (t store.HeldTask) {
+			r.scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.Stopped)
+			return t
+		}, `SELECT partition, run, number, attempt, stopped FROM tasks WHERE worker = ? AND worker <> '' AND settled = 0 ORDER BY partition, run, number`, w.ID)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -127,28 +127,13 @@ func (h *handle) settleSigns(ctx context.Context) error {
 	return h.write(ctx, "Tasks", func(c *conn) error { return settleSigns(c, h.clock()) })
 }
 
-// task reads the columns that identify a task, which come first.
-func (r row) task() store.TaskRef {
-	return store.TaskRef{Partition: int(r.int(0)), Run: r.text(1), Number: r.int(2), Attempt: int(r.int(3))}
-}
-
+// taskColumns are the columns that scanTask reads.
 const taskColumns = `partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, worker, claimed, settled, data, stopped, latest, run_key, weight`
 
-func (c *conn) tasks(ctx context.Context, query string, args ...driver.Value) ([]store.Task, error) {
-	var tasks []store.Task
-	err := c.query(ctx, query, func(r row) error {
-		tasks = append(tasks, scanTask(r))
-		return nil
-	}, args...)
-	return tasks, err
-}
-
-func scanTask(r row) store.Task {
-	return store.Task{
-		TaskRef: r.task(), WorkflowID: r.text(4), Queue: r.text(5), Name: r.text(6), Priority: int(r.int(7)), Suspect: r.int(8) == 1,
-		Offered: r.int(9), Worker: r.text(10), Claimed: r.int(11), Settled: r.int(12) == 1, Data: r.bytes(13), Stopped: r.int(14) == 1, Latest: r.int(15),
-		Key: r.text(16), Weight: int(r.int(17)),
-	}
+func scanTask(r row) (t store.Task) {
+	r.scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
+		&t.Offered, &t.Worker, &t.Claimed, &t.Settled, &t.Data, &t.Stopped, &t.Latest, &t.Key, &t.Weight)
+	return t
 }
 
 // inTurn is the order in which tasks run.
@@ -158,18 +143,11 @@ func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store
 	if err := claim.Check(); err != nil {
 		return nil, err
 	}
-	var claimed []store.Task
-	err := h.write(ctx, "ClaimTasks", func(c *conn) (err error) {
-		claimed, err = h.claimTasks(ctx, c, &claim)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+	claimed, err := written(ctx, h, "ClaimTasks", func(c *conn) ([]store.Task, error) { return h.claimTasks(ctx, c, &claim) })
 	if len(claimed) > 0 {
 		announce(h.path, store.NewsClaims)
 	}
-	return claimed, nil
+	return claimed, err
 }
 
 func (h *handle) claimTasks(ctx context.Context, c *conn, claim *store.TaskClaim) ([]store.Task, error) {
@@ -204,7 +182,7 @@ func (h *handle) claimTasks(ctx context.Context, c *conn, claim *store.TaskClaim
 // openTasks returns the tasks that a claim gets.
 func (h *handle) openTasks(ctx context.Context, c *conn, claim *store.TaskClaim, now int64) ([]store.Task, error) {
 	read := func(where, order string, limit int, suspect bool, key string) ([]store.Task, error) {
-		some, err := c.tasks(ctx, `SELECT `+taskColumns+` FROM tasks WHERE queue = ? AND worker = '' AND suspect = ? AND run_key `+where+` ? AND (latest = 0 OR latest > ?)
+		some, err := collect(ctx, c, scanTask, `SELECT `+taskColumns+` FROM tasks WHERE queue = ? AND worker = '' AND suspect = ? AND run_key `+where+` ? AND (latest = 0 OR latest > ?)
 			AND partition >= ? AND partition < ? AND name IN (SELECT value FROM json_each(?)) ORDER BY `+order+inTurn+` LIMIT ?`,
 			claim.Queue, flag(suspect), key, now, int64(claim.Partitions.First), int64(claim.Partitions.First+claim.Partitions.Partitions), list(claim.Names), int64(limit))
 		return slices.DeleteFunc(some, func(t store.Task) bool { return !t.Open(h.marks.clock(t.Partition, now)) }), err
@@ -286,49 +264,37 @@ func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, e
 			return nil, err
 		}
 	}
-	var tasks []store.Task
-	err := h.read(ctx, "Tasks", func(c *conn) (err error) {
+	return result(ctx, h, "Tasks", func(c *conn) ([]store.Task, error) {
 		where := amongPartitions + ` AND (?2 = '' OR run = ?2)`
 		if f.Lost {
 			where += ` AND worker <> '' AND settled = 0 AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = worker AND w.departed = 0 AND w.seen > ?4 - w.lease)`
 		}
-		tasks, err = c.tasks(ctx, `SELECT `+taskColumns+` FROM tasks WHERE `+where+` AND ?4 > 0 ORDER BY `+inTurn+` LIMIT ?3`,
+		return collect(ctx, c, scanTask, `SELECT `+taskColumns+` FROM tasks WHERE `+where+` AND ?4 > 0 ORDER BY `+inTurn+` LIMIT ?3`,
 			list(f.Partitions), f.Run, int64(store.Page(f.Limit)), h.clock())
-		return err
 	})
-	return tasks, err
 }
 
 func (h *handle) Backlogs(ctx context.Context, partitions []int) ([]store.Backlog, error) {
-	var logs []store.Backlog
-	err := h.read(ctx, "Backlogs", func(c *conn) error {
-		return c.query(ctx, `SELECT queue, name, sum(worker = ''), ifnull(min(CASE WHEN worker = '' THEN offered END), 0), sum(worker <> '')
-			FROM tasks WHERE `+amongPartitions+` AND settled = 0 GROUP BY queue, name ORDER BY queue, name`, func(r row) error {
-			logs = append(logs, store.Backlog{Queue: r.text(0), Name: r.text(1), Waiting: int(r.int(2)), Oldest: r.int(3), Running: int(r.int(4))})
-			return nil
-		}, list(partitions))
+	scan := func(r row) (b store.Backlog) {
+		r.scan(&b.Queue, &b.Name, &b.Waiting, &b.Oldest, &b.Running)
+		return b
+	}
+	return result(ctx, h, "Backlogs", func(c *conn) ([]store.Backlog, error) {
+		return collect(ctx, c, scan, `SELECT queue, name, sum(worker = ''), ifnull(min(CASE WHEN worker = '' THEN offered END), 0), sum(worker <> '')
+			FROM tasks WHERE `+amongPartitions+` AND settled = 0 GROUP BY queue, name ORDER BY queue, name`, list(partitions))
 	})
-	return logs, err
 }
 
 func (h *handle) Workers(ctx context.Context) ([]store.WorkerState, error) {
-	var workers []store.WorkerState
-	err := h.read(ctx, "Workers", func(c *conn) error {
+	return result(ctx, h, "Workers", func(c *conn) ([]store.WorkerState, error) {
 		now := h.clock()
-		return c.query(ctx, `SELECT id, name, node_group, lease, serves, draining, departed, joined, seen,
-			(SELECT count(*) FROM tasks WHERE worker = w.id AND worker <> '' AND settled = 0) FROM workers w ORDER BY joined, id`, func(r row) error {
-			w := store.WorkerState{
-				Worker: store.Worker{
-					ID: r.text(0), Name: r.text(1), Group: r.text(2), Lease: time.Duration(r.int(3)), Serves: r.bytes(4),
-					Draining: r.int(5) == 1, Left: r.int(6) == 1,
-				},
-				Joined: r.int(7), Seen: r.int(8), Claimed: int(r.int(9)),
-			}
+		scan := func(r row) (w store.WorkerState) {
+			r.scan(&w.ID, &w.Name, &w.Group, &w.Lease, &w.Serves, &w.Draining, &w.Left, &w.Joined, &w.Seen, &w.Claimed)
 			w.Expires = w.Seen + int64(w.Lease)
 			w.Live = !w.Left && now < w.Expires
-			workers = append(workers, w)
-			return nil
-		})
+			return w
+		}
+		return collect(ctx, c, scan, `SELECT id, name, node_group, lease, serves, draining, departed, joined, seen,
+			(SELECT count(*) FROM tasks WHERE worker = w.id AND worker <> '' AND settled = 0) FROM workers w ORDER BY joined, id`)
 	})
-	return workers, err
 }

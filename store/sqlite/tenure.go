@@ -11,31 +11,26 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 	if err != nil {
 		return nil, err
 	}
-	claimed := make([]store.Ownership, len(partitions))
-	err = h.write(ctx, "Claim", func(c *conn) error {
+	return written(ctx, h, "Claim", func(c *conn) ([]store.Ownership, error) {
 		joined, err := c.one(`SELECT 1 FROM nodes WHERE id = ? AND departed IS NULL`, nil, node)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !joined {
-			return store.ErrReplaced
+			return nil, store.ErrReplaced
 		}
-		now := h.clock()
+		now, claimed := h.clock(), make([]store.Ownership, len(partitions))
 		for i, p := range partitions {
 			// Its owner is this node: when this node joined, all others were dead.
 			if err := c.free(p, node); err != nil {
-				return err
+				return nil, err
 			}
 			if claimed[i], err = c.claim(p, node, h.marks.clock(p, now)); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return claimed, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return claimed, nil
 }
 
 func (c *conn) claim(partition int, node string, now int64) (store.Ownership, error) {
@@ -80,31 +75,25 @@ func (h *handle) Release(ctx context.Context, node string, partitions []int) err
 	if err != nil {
 		return err
 	}
-	err = h.write(ctx, "Release", func(c *conn) error {
+	return h.announced(store.NewsNodes, h.write(ctx, "Release", func(c *conn) error {
 		for _, p := range partitions {
 			if err := c.free(p, node); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err == nil {
-		announce(h.path, store.NewsNodes)
-	}
-	return err
+	}))
 }
 
 func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
-	var owners []store.Ownership
-	err := h.readPartition(ctx, "Owners", partition, func(c *conn) error {
-		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.survived OR n.survived, n.departed IS NOT NULL AND (o.epoch < p.epoch OR p.node IS NULL), o.epoch < p.epoch OR p.node IS NULL
+	scan := func(r row) store.Ownership {
+		o := store.Ownership{Partition: partition}
+		r.scan(&o.Epoch, &o.Node, &o.Since, &o.Clock, &o.Survived, &o.Ended, &o.Over)
+		return o
+	}
+	return ofPartition(ctx, h, "Owners", partition, func(c *conn) ([]store.Ownership, error) {
+		return collect(ctx, c, scan, `SELECT o.epoch, o.node, o.since, o.since, o.survived OR n.survived, n.departed IS NOT NULL AND (o.epoch < p.epoch OR p.node IS NULL), o.epoch < p.epoch OR p.node IS NULL
 			FROM owners o JOIN nodes n ON n.id = o.node JOIN partitions p ON p.id = o.partition
-			WHERE o.partition = ? ORDER BY o.epoch`, func(r row) error {
-			owners = append(owners, store.Ownership{
-				Partition: partition, Epoch: r.int(0), Node: r.text(1), Since: r.int(2), Clock: r.int(2), Survived: r.int(3) == 1, Ended: r.int(4) == 1, Over: r.int(5) == 1,
-			})
-			return nil
-		}, int64(partition))
+			WHERE o.partition = ? ORDER BY o.epoch`, int64(partition))
 	})
-	return owners, err
 }

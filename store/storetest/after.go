@@ -16,30 +16,23 @@ var afterChecks = []check{
 			run := f.created()
 			next := f.newRunAfter(run)
 			f.conflict(create(next), run) // it is open
-			end := f.turn(run, 2)
-			end.State = closed(store.Failed)
-			f.commits(end)
+			f.closes(run, 2, store.Failed)
 			f.conflict(create(func() store.Run { r := next; r.After = ""; return r }()), f.find(run.ID))
 			f.conflict(create(func() store.Run { r := next; r.After = "another"; return r }()), f.find(run.ID))
 			f.must(create(next))
 			f.must(create(next)) // asked again
 			kept := next
 			kept.After = ""
-			latest, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
-			f.must(err)
-			equal(f, *latest, kept)
+			latest := f.latest(run.WorkflowID)
+			equal(f, latest, kept)
 			equal(f, f.find(run.ID).Status, store.Failed)
 			f.conflict(create(f.newRunAfter(run)), kept) // it is not the latest
 			f.must(f.store.Create(f.Context(), run))     // known for ever
-			done := f.turn(next, 2)
-			done.State = closed(store.Completed)
-			f.commits(done)
+			f.closes(next, 2, store.Completed)
 			third := f.newRunAfter(next)
 			third.WorkflowID = run.WorkflowID
 			f.must(create(third))
-			latest, err = f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
-			f.must(err)
-			equal(f, latest.ID, third.ID)
+			equal(f, f.latest(run.WorkflowID).ID, third.ID)
 		}
 	}},
 	{"After/NobodyIsThere", func(f *fixture) {
@@ -57,14 +50,14 @@ var afterChecks = []check{
 			end := f.turn(run, 2)
 			end.State = closed(store.Completed)
 			for _, r := range []store.Run{run, other} {
-				f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: r.WorkflowID, Key: "cancel"}))
+				f.posts(r, "cancel")
 			}
 			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: "to " + run.ID}))
 			f.commits(end)
 			next := f.newRunAfter(run)
 			f.must(create(next))
 			for range 2 { // the key is free for the next, once
-				f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "cancel"}))
+				f.posts(run, "cancel")
 			}
 			var read []string
 			for _, m := range f.inbox() {
@@ -90,9 +83,7 @@ var afterChecks = []check{
 		const rivals = 6
 		for range 5 {
 			run := f.created()
-			end := f.turn(run, 2)
-			end.State = closed(store.Completed)
-			f.commits(end)
+			f.closes(run, 2, store.Completed)
 			ways := f.waysToCreate()
 			errs := make([]error, rivals)
 			nexts := make([]store.Run, rivals)
@@ -102,8 +93,7 @@ var afterChecks = []check{
 				wg.Go(func() { errs[i] = ways[i%len(ways)](nexts[i]) })
 			}
 			wg.Wait()
-			latest, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
-			f.must(err)
+			latest := f.latest(run.WorkflowID)
 			began := 0
 			for i, err := range errs {
 				conflict := (*store.ConflictError)(nil)

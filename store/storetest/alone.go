@@ -31,8 +31,7 @@ var aloneChecks = []check{
 	}},
 	{"Alone/NobodyOwnsAnythingAfterClose", func(f *fixture) {
 		run := f.created()
-		f.must(f.store.Close())
-		f.store = f.open()
+		f.reopen()
 		f.refuses(f.turn(run, 2), store.ErrFenced)
 		if m := f.member(f.node); m.Live || m.Left == 0 || m.Owned != 0 {
 			f.Errorf("the node of a closed store is %+v", m)

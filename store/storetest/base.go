@@ -28,9 +28,7 @@ var baseChecks = []check{
 		run := f.newRun()
 		run.Partition, run.Base = f.elsewhere(), f.base(source, 2)
 		f.must(f.store.Create(f.Context(), run))
-		turns, err := f.store.History(f.Context(), run.Partition, run.ID, 0, 0)
-		f.must(err)
-		equal(f, turns, append(f.withoutEpoch(source, 2), run.Base.Last))
+		equal(f, must(f.store.History(f.Context(), run.Partition, run.ID, 0, 0))(f), append(f.withoutEpoch(source, 2), run.Base.Last))
 	}},
 	{"Base/OfTheRunThatTheTurnCloses", func(f *fixture) {
 		source := f.longRun()
@@ -50,8 +48,7 @@ var baseChecks = []check{
 				run := f.newRun()
 				run.Base = lacking
 				f.is(create(run), store.ErrNotFound)
-				_, err := f.store.Find(f.Context(), f.partition, "", run.ID)
-				f.is(err, store.ErrNotFound)
+				f.none("", run.ID)
 				equal(f, len(f.history(run.ID)), 0)
 			}
 			run := f.newRun() // nothing is copied
@@ -81,15 +78,11 @@ var baseChecks = []check{
 	{"After/ARunOfTheSameChainGoesOnOnce", func(f *fixture) {
 		for _, create := range f.waysToCreate() {
 			run := f.created()
-			end := f.turn(run, 2)
-			end.State = closed(store.Failed)
-			f.commits(end)
+			f.closes(run, 2, store.Failed)
 			next, rival := f.newRunAfter(run), f.newRunAfter(run)
 			next.Chain, rival.Chain = run.ID, run.ID
 			f.must(create(next))
-			last := f.turn(next, 2)
-			last.State = closed(store.Completed)
-			f.commits(last)
+			f.closes(next, 2, store.Completed)
 			f.conflict(create(rival), f.find(next.ID)) // although that has ended
 		}
 	}},

@@ -74,9 +74,7 @@ var clientChecks = []check{
 			spoil(&run)
 			f.malformed(f.store.Create(f.Context(), run))
 		}
-		runs, err := f.store.List(f.Context(), store.Filter{})
-		f.must(err)
-		equal(f, len(runs), 0)
+		equal(f, len(f.list(store.Filter{})), 0)
 	}},
 	{"Client/PostReachesTheInboxInOrder", func(f *fixture) {
 		run := f.created()
@@ -162,8 +160,7 @@ var clientChecks = []check{
 		f.is(post(store.Message{WorkflowID: run.WorkflowID, Run: "unknown"}), store.ErrNotFound)
 		f.is(post(store.Message{WorkflowID: "unknown", Run: run.ID}), store.ErrNotFound)
 		f.is(post(store.Message{WorkflowID: run.WorkflowID, Run: run.ID}), nil)
-		next := f.newRun()
-		next.WorkflowID, next.Chain = run.WorkflowID, run.ID
+		next := f.newRunOfChain(run)
 		t := f.turn(run, 2)
 		t.State, t.Create = closed(store.Continued), &next
 		t.Consumed = []int64{f.inbox()[0].Sequence}
@@ -229,30 +226,20 @@ var clientChecks = []check{
 		client := f.open()
 		before := f.inbox()
 		for range 2 { // reading removes nothing
-			posted, err := client.Posted(f.Context(), f.partition, "asker")
-			f.must(err)
-			equal(f, posted, before[:2])
+			equal(f, must(client.Posted(f.Context(), f.partition, "asker"))(f), before[:2])
 		}
-		taken, err := client.Take(f.Context(), f.partition, "asker")
-		f.must(err)
-		equal(f, taken, before[:2])
-		posted, err := client.Posted(f.Context(), f.partition, "asker")
-		f.must(err)
-		equal(f, len(posted), 0)
-		taken, err = client.Take(f.Context(), f.partition, "asker")
-		f.must(err)
-		equal(f, len(taken), 0)
+		equal(f, must(client.Take(f.Context(), f.partition, "asker"))(f), before[:2])
+		equal(f, len(must(client.Posted(f.Context(), f.partition, "asker"))(f)), 0)
+		equal(f, len(must(client.Take(f.Context(), f.partition, "asker"))(f)), 0)
 		equal(f, keys(f.inbox()), []string{"a"})
-		taken, err = client.Take(f.Context(), 1<<20, "asker-2") // a partition that there is not
-		f.must(err)
-		equal(f, len(taken), 0)
+		equal(f, len(must(client.Take(f.Context(), 1<<20, "asker-2"))(f)), 0) // a partition that there is not
 	}},
 	{"Client/PostReachesWaitingAndParkedRuns", func(f *fixture) {
 		for _, status := range []store.Status{store.WaitingForCode, store.Parked} {
 			run := f.newRun()
 			run.Status = status
 			f.commits(f.first(run))
-			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k"}))
+			f.posts(run, "k")
 		}
 	}},
 	{"Client/PostRefusesMalformedMessages", func(f *fixture) {
@@ -277,20 +264,16 @@ var inboxChecks = []check{
 	{"Inbox/PagesByNumber", func(f *fixture) {
 		run := f.created()
 		for _, key := range []string{"a", "b", "c", "d"} {
-			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: key}))
+			f.posts(run, key)
 		}
-		page, err := f.store.Inbox(f.Context(), []int{f.partition}, store.InboxRead{Limit: 3})
-		f.must(err)
+		page := f.readInbox(store.InboxRead{Limit: 3}, f.partition)
 		equal(f, keys(page), []string{"a", "b", "c"})
-		page, err = f.store.Inbox(f.Context(), []int{f.partition}, store.InboxRead{After: page[2].Sequence, Limit: 3})
-		f.must(err)
+		page = f.readInbox(store.InboxRead{After: page[2].Sequence, Limit: 3}, f.partition)
 		equal(f, keys(page), []string{"d"})
-		page, err = f.store.Inbox(f.Context(), []int{f.partition}, store.InboxRead{After: page[0].Sequence, Limit: 3})
-		f.must(err)
-		equal(f, len(page), 0)
+		equal(f, len(f.readInbox(store.InboxRead{After: page[0].Sequence, Limit: 3}, f.partition)), 0)
 		other, third := f.created(), f.created()
 		for i, to := range []store.Run{other, run, third, other} {
-			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: to.WorkflowID, Key: fmt.Sprint("later ", i)}))
+			f.posts(to, fmt.Sprint("later ", i))
 		}
 		of := func(limit int, runs ...store.Run) (got []string) {
 			read := store.InboxRead{Limit: limit, Of: []string{"nobody"}}
@@ -298,8 +281,7 @@ var inboxChecks = []check{
 				read.Of = append(read.Of, r.WorkflowID, r.WorkflowID)
 			}
 			for {
-				page, err := f.store.Inbox(f.Context(), []int{f.partition}, read)
-				f.must(err)
+				page := f.readInbox(read, f.partition)
 				for _, m := range page {
 					got, read.After = append(got, m.WorkflowID), m.Sequence
 				}
@@ -319,7 +301,7 @@ var inboxChecks = []check{
 		run := f.created()
 		var last int64
 		for i := range int64(5) {
-			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k"}))
+			f.posts(run, "k")
 			inbox := f.inbox()
 			equal(f, len(inbox), 1)
 			if inbox[0].Sequence <= last {
@@ -334,7 +316,7 @@ var inboxChecks = []check{
 	}},
 	{"Inbox/ConsumedByATurnOfNoRun", func(f *fixture) {
 		run := f.created()
-		f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k"}))
+		f.posts(run, "k")
 		f.commits(store.Turn{Partition: f.partition, Epoch: f.epoch, Consumed: []int64{f.inbox()[0].Sequence}})
 		equal(f, len(f.inbox()), 0)
 	}},
@@ -404,7 +386,7 @@ var inboxChecks = []check{
 		away.Partition = there
 		f.must(f.store.Create(f.Context(), away))
 		for _, key := range []string{"a", "b", "c"} {
-			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: key}))
+			f.posts(run, key)
 			f.must(f.store.Post(f.Context(), store.Message{Partition: there, WorkflowID: away.WorkflowID, Key: key}))
 		}
 		all := f.inbox(f.partition, there)
@@ -421,11 +403,7 @@ var inboxChecks = []check{
 		}
 		equal(f, f.inbox(there, f.partition, there), all)
 		equal(f, f.inbox(there), []store.Message{all[0], all[2], all[4], all[6]})
-		page, err := f.store.Inbox(f.Context(), []int{there, f.partition}, store.InboxRead{After: all[1].Sequence, Limit: 3})
-		f.must(err)
-		equal(f, page, all[2:5])
-		none, err := f.store.Inbox(f.Context(), nil, store.InboxRead{})
-		f.must(err)
-		equal(f, len(none), 0)
+		equal(f, f.readInbox(store.InboxRead{After: all[1].Sequence, Limit: 3}, there, f.partition), all[2:5])
+		equal(f, len(must(f.store.Inbox(f.Context(), nil, store.InboxRead{}))(f)), 0)
 	}},
 }

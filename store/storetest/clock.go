@@ -100,8 +100,7 @@ func testClockNeverGoesBack(t *testing.T, open func(t *testing.T, clock func() i
 	f := start(t, open(t, func() int64 { return now }))
 	result := func(turns ...store.Turn) int64 {
 		t.Helper()
-		r, err := f.store.Commit(f.Context(), turns)
-		f.must(err)
+		r := must(f.store.Commit(f.Context(), turns))(f)
 		return r.Now
 	}
 	claim := func() store.Ownership {
@@ -118,14 +117,14 @@ func testClockNeverGoesBack(t *testing.T, open func(t *testing.T, clock func() i
 	old := f.turn(run, 3)
 	o := claim()
 	equal(f, [2]int64{o.Since, o.Clock}, [2]int64{5_000, 5_000})
-	f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k"}))
+	f.posts(run, "k")
 	equal(f, f.inbox()[0].Posted, 5_000)
 	now = 9_000
 	f.is(f.commit(old)[0], store.ErrFenced)
 	now = 4_000
 	equal(f, claim().Clock, 5_000) // what was fenced moved nothing
 	now = 6_000
-	f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "l"}))
+	f.posts(run, "l")
 	equal(f, f.inbox()[1].Posted, 6_000)
 	// A turn of a partition that is ahead takes the one along to which it sends.
 	there := f.elsewhere()

@@ -80,7 +80,7 @@ var commitChecks = []check{
 	}},
 	{"Commit/OldEpochIsFencedWhateverItWrites", func(f *fixture) {
 		run, other := f.created(), f.created()
-		f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "waits"}))
+		f.posts(run, "waits")
 		before := f.dump(run.ID)
 		fresh := f.newRun()
 		old := f.turn(run, 0)
@@ -109,8 +109,7 @@ var commitChecks = []check{
 		if after := f.dump(run.ID); after != before {
 			f.Errorf("before: %s\nafter:  %s", before, after)
 		}
-		_, err := f.store.Find(f.Context(), f.partition, "", fresh.ID)
-		f.is(err, store.ErrNotFound)
+		f.none("", fresh.ID)
 	}},
 	{"Commit/EpochsThatNeverWereAreFenced", func(f *fixture) {
 		run := f.created()
@@ -177,9 +176,7 @@ var commitChecks = []check{
 		f.is(errs[2], store.ErrFenced)
 		f.is(errs[3], store.ErrFenced)
 		equal(f, f.find(first.Run), *first.Create)
-		found, err := f.store.Find(f.Context(), there, "", second.Run)
-		f.must(err)
-		equal(f, *found, *second.Create)
+		equal(f, *must(f.store.Find(f.Context(), there, "", second.Run))(f), *second.Create)
 		// One partition's loss is not the other's.
 		f.must(f.store.Release(f.Context(), f.node, []int{there}))
 		errs = f.commit(away(), f.first(f.newRun()))
@@ -318,12 +315,10 @@ var commitChecks = []check{
 // dump shows all that is kept of a run and the inbox.
 func (f *fixture) dump(run string) string {
 	f.Helper()
-	record, err := f.store.Load(f.Context(), f.partition, run)
-	f.must(err)
+	record := f.load(run)
 	var s strings.Builder
-	fmt.Fprintf(&s, "%+v %+v %+v", *record, f.attempts(run), f.inbox())
-	runs, err := f.store.List(f.Context(), store.Filter{})
-	f.must(err)
+	fmt.Fprintf(&s, "%+v %+v %+v", record, f.attempts(run), f.inbox())
+	runs := must(f.store.List(f.Context(), store.Filter{}))(f)
 	slices.SortFunc(runs, func(a, b store.Run) int { return strings.Compare(a.ID, b.ID) })
 	fmt.Fprintf(&s, " %+v", runs)
 	return s.String()

@@ -60,8 +60,7 @@ var copyChecks = []check{
 		f.makeGroup("yet another group")
 
 		reopened := f.open()
-		seal, err := reopened.Sealed(f.Context())
-		f.must(err)
+		seal := must(reopened.Sealed(f.Context()))(f)
 		equal(f, seal, source)
 		f.must(f.store.Seal(f.Context(), source, store.Seal{}, nil))
 		for name, write := range writes {
@@ -106,9 +105,7 @@ var copyChecks = []check{
 		f.is(there.store.Seal(f.Context(), target, half, &store.Rows{Runs: all.Runs}), nil) // a repeated call
 		f.must(there.store.Seal(f.Context(), half, opened, &store.Rows{Tallies: all.Tallies, Switches: all.Switches}))
 		equal(f, there.export(2), all)
-		secret, err := there.store.Secret(f.Context())
-		f.must(err)
-		equal(f, secret, all.Facts.Secret)
+		equal(f, must(there.store.Secret(f.Context()))(f), all.Facts.Secret)
 
 		f.must(there.store.Join(f.Context(), f.describe("node-3")))
 		there.node = "node-3"
@@ -151,9 +148,7 @@ var (
 
 func (f *fixture) sealed(want store.Seal) {
 	f.Helper()
-	seal, err := f.store.Sealed(f.Context())
-	f.must(err)
-	equal(f, seal, want)
+	equal(f, must(f.store.Sealed(f.Context()))(f), want)
 }
 
 // again returns a run that is not on record and has the workflow ID of another.
@@ -181,8 +176,7 @@ func (f *fixture) fillForCopy() {
 			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "b", Kind: "signal", Data: []byte("1")}))
 			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "a", Kind: "signal", Data: []byte("2")}))
 			if n == 0 { // the chain continues
-				next := at.newRun()
-				next.WorkflowID, next.Chain = run.WorkflowID, run.Chain
+				next := at.newRunOfChain(run)
 				second := at.turn(run, 2)
 				second.State, second.Create = closed(store.Continued), &next
 				at.commits(second)
@@ -200,8 +194,7 @@ func (f *fixture) export(limit int) *store.Rows {
 	f.Helper()
 	all := &store.Rows{}
 	for at := (store.Cursor{}); at.Part != store.CopyEnd; {
-		rows, err := f.store.Export(f.Context(), at, limit)
-		f.must(err)
+		rows := must(f.store.Export(f.Context(), at, limit))(f)
 		if at.Part == store.CopyFacts {
 			all.Facts = rows.Facts
 			all.Facts.Clock = 0

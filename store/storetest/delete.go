@@ -26,35 +26,21 @@ var deleteChecks = []check{
 			all = append(all, run)
 		}
 		for _, run := range all[:2] {
-			end := f.turn(run, 2)
-			end.State = closed(store.Completed)
-			f.commits(end)
+			f.closes(run, 2, store.Completed)
 		}
 		ids := []string{all[0].ID, all[2].ID, "nobody"}
-		n, err := f.store.Delete(f.Context(), store.Deletion{Partition: f.partition, Runs: ids})
-		f.must(err)
-		equal(f, n, 1) // one is open, one does not exist
-		n, err = f.store.Delete(f.Context(), store.Deletion{Partition: f.partition, Runs: ids})
-		f.must(err)
-		equal(f, n, 0)
+		equal(f, f.deletes(store.Deletion{Partition: f.partition, Runs: ids}), 1) // one is open, one does not exist
+		equal(f, f.deletes(store.Deletion{Partition: f.partition, Runs: ids}), 0)
 		equal(f, f.list(store.Filter{}), []string{all[2].ID, all[1].ID})
 		equal(f, f.list(store.Filter{Attributes: []store.Attribute{{Name: "city", Value: "Lyon"}}}), []string{all[2].ID, all[1].ID})
-		_, err = f.store.Find(f.Context(), f.partition, all[0].WorkflowID, "")
-		f.is(err, store.ErrNotFound)
-		turns, err := f.store.History(f.Context(), f.partition, all[0].ID, 0, 0)
-		f.must(err)
-		equal(f, len(turns), 0)
-		calls, err := f.store.Calls(f.Context(), f.partition, all[0].ID)
-		f.must(err)
-		equal(f, len(calls), 0)
-		ledger, err := f.store.Ledger(f.Context(), store.LedgerFilter{})
-		f.must(err)
-		equal(f, len(ledger), 2)
+		f.none(all[0].WorkflowID, "")
+		equal(f, len(f.history(all[0].ID)), 0)
+		equal(f, len(f.calls(all[0].ID)), 0)
+		equal(f, len(f.ledger(store.LedgerFilter{})), 2)
 		for i, tasks := range []int{0, 1} {
 			equal(f, len(f.tasks(store.TaskFilter{Run: all[i].ID})), tasks)
 		}
-		inbox, err := f.store.Inbox(f.Context(), []int{f.partition}, store.InboxRead{})
-		f.must(err)
+		inbox := f.inbox()
 		equal(f, slices.ContainsFunc(inbox, func(m store.Message) bool { return m.Run == all[0].ID }), false)
 		equal(f, slices.ContainsFunc(inbox, func(m store.Message) bool { return m.Run == all[1].ID }), true)
 
@@ -66,17 +52,12 @@ var deleteChecks = []check{
 	}},
 	{"Delete/TheEarlierRunOfAChainLeavesTheLatest", func(f *fixture) {
 		run := f.created()
-		next := f.newRun()
-		next.WorkflowID, next.Chain = run.WorkflowID, run.Chain
+		next := f.newRunOfChain(run)
 		end := f.turn(run, 2)
 		end.State, end.Create = closed(store.Continued), &next
 		f.commits(end)
-		n, err := f.store.Delete(f.Context(), store.Deletion{Partition: f.partition, Runs: []string{run.ID, next.ID}})
-		f.must(err)
-		equal(f, n, 1)
-		latest, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
-		f.must(err)
-		equal(f, latest.ID, next.ID)
+		equal(f, f.deletes(store.Deletion{Partition: f.partition, Runs: []string{run.ID, next.ID}}), 1)
+		equal(f, f.latest(run.WorkflowID).ID, next.ID)
 	}},
 	{"Delete/CountersAndSwitchesOfLongAgo", func(f *fixture) {
 		t := f.first(f.newRun())
@@ -85,15 +66,12 @@ var deleteChecks = []check{
 		off := f.switches(store.Switch{Name: "charge", Off: true, Request: "1"})
 		on := f.switches(store.Switch{Name: "charge", Request: "2"})
 		ship := f.switches(store.Switch{Name: "ship", Off: true, Request: "3"})
-		_, err := f.store.Delete(f.Context(), store.Deletion{Partition: f.partition, TalliesBefore: 200, Group: off.Group, SwitchesBefore: off.Time})
-		f.must(err)
-		tallies, err := f.store.Tallies(f.Context(), store.TallyFilter{})
-		f.must(err)
+		f.deletes(store.Deletion{Partition: f.partition, TalliesBefore: 200, Group: off.Group, SwitchesBefore: off.Time})
+		tallies := f.tallies(store.TallyFilter{})
 		equal(f, len(tallies), 1)
 		equal(f, tallies[0].FirstTry, int64(2))
 		equal(f, len(f.switchLog(0)), 3) // not before that time
-		_, err = f.store.Delete(f.Context(), store.Deletion{Partition: f.partition, Group: off.Group, SwitchesBefore: ship.Time + 1})
-		f.must(err)
+		f.deletes(store.Deletion{Partition: f.partition, Group: off.Group, SwitchesBefore: ship.Time + 1})
 		equal(f, f.switchLog(0), []store.Switch{on, ship})
 		last := f.switches(store.Switch{Name: "ship", Request: "4"})
 		if last.Number <= ship.Number {
@@ -108,4 +86,10 @@ var deleteChecks = []check{
 			}
 		}
 	}},
+}
+
+// deletes returns how many runs were deleted.
+func (f *fixture) deletes(d store.Deletion) int {
+	f.Helper()
+	return must(f.store.Delete(f.Context(), d))(f)
 }

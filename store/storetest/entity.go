@@ -10,8 +10,7 @@ import (
 var entityChecks = []check{
 	{"Entity/HiddenUnlessAskedFor", func(f *fixture) {
 		run, gate := f.created(), f.newEntity()
-		t := f.first(gate)
-		t.Number, t.Events, t.CommitID = 0, nil, 0
+		t := f.creation(gate)
 		t.Calls = []store.Call{{Number: 1, State: store.TicketWaiting}, {Number: 2, State: store.TicketHolding}, {Number: 3, State: store.TicketResting, Due: 7}}
 		f.commits(t)
 		waiting := f.turn(run, 0)
@@ -21,31 +20,24 @@ var entityChecks = []check{
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Running}}), []string{run.ID})
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Standing}}), []string{gate.ID})
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Standing}, Before: gate.ID}), nil)
-		counts, err := f.store.Counts(f.Context(), []int{f.partition}, 0)
-		f.must(err)
-		equal(f, counts, store.Counts{
+		equal(f, f.counts([]int{f.partition}, 0), store.Counts{
 			Runs: map[store.Status]int{store.Running: 1}, Calls: map[store.CallState]int{store.Gated: 1},
 		})
 		for range 3 { // more entities than are counted are no completed runs
-			t := f.first(f.newEntity())
-			t.Number, t.Events, t.CommitID = 0, nil, 0
+			t := f.creation(f.newEntity())
 			f.commits(t)
 		}
-		counts, err = f.store.Counts(f.Context(), []int{f.partition}, 2)
-		f.must(err)
-		equal(f, counts.Runs, map[store.Status]int{store.Running: 1})
+		equal(f, f.counts([]int{f.partition}, 2).Runs, map[store.Status]int{store.Running: 1})
 	}},
 	{"Entity/KeepsNotes", func(f *fixture) {
 		gate := f.newEntity()
-		t := f.first(gate)
-		t.Number, t.Events, t.CommitID = 0, nil, 0
+		t := f.creation(gate)
 		t.Calls = []store.Call{{Number: -1, State: store.Noted, Data: []byte("{}")}, {Number: -2, State: store.Noted}, {Number: 1, State: store.TicketWaiting}}
 		f.commits(t)
 		later := f.turn(gate, 0)
 		later.Calls, later.Closed, later.Repeatable = []store.Call{{Number: -3, State: store.Noted}}, []int64{-1}, true
 		f.commits(later)
-		rec, err := f.store.Load(f.Context(), f.partition, gate.ID)
-		f.must(err)
+		rec := f.load(gate.ID)
 		var numbers []int64
 		for _, c := range rec.Calls {
 			numbers = append(numbers, c.Number)
@@ -56,22 +48,16 @@ var entityChecks = []check{
 	{"Entity/IsOpenAndHasAWakeTime", func(f *fixture) {
 		gate := f.newEntity()
 		gate.Wake = 12345
-		t := f.first(gate)
-		t.Number, t.Events, t.CommitID = 0, nil, 0
+		t := f.creation(gate)
 		f.commits(t)
 		f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: gate.WorkflowID, Run: gate.ID, Key: "k"}))
-		due, err := f.store.Due(f.Context(), []int{f.partition}, 0, 12345, 0)
-		f.must(err)
-		equal(f, due, []store.Wake{{Partition: f.partition, Run: gate.ID, Time: 12345}})
-		ended, err := f.store.Ended(f.Context(), []store.RunRef{{Partition: f.partition, Run: gate.ID}})
-		f.must(err)
-		equal(f, len(ended), 0)
+		equal(f, f.due(0, 12345, 0), []store.Wake{{Partition: f.partition, Run: gate.ID, Time: 12345}})
+		equal(f, len(must(f.store.Ended(f.Context(), []store.RunRef{{Partition: f.partition, Run: gate.ID}}))(f)), 0)
 	}},
 	{"Entity/StandsNoMore", func(f *fixture) {
 		run, gate := f.created(), f.newEntity()
 		gate.Wake = 12345
-		made := f.first(gate)
-		made.Number, made.Events, made.CommitID = 0, nil, 0
+		made := f.creation(gate)
 		made.Calls = []store.Call{{Number: 1, State: store.TicketWaiting}, {Number: 2, State: store.TicketHolding}}
 		f.commits(made)
 		f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: gate.WorkflowID, Run: gate.ID, Key: "k"}))
@@ -85,14 +71,11 @@ var entityChecks = []check{
 		f.commits(gone, gone)
 		f.commits(gone) // whose answer was lost
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Standing}}), nil)
-		_, err := f.store.Find(f.Context(), f.partition, gate.WorkflowID, "")
-		f.is(err, store.ErrNotFound)
-		_, err = f.store.Load(f.Context(), f.partition, gate.ID)
+		f.none(gate.WorkflowID, "")
+		_, err := f.store.Load(f.Context(), f.partition, gate.ID)
 		f.is(err, store.ErrNotFound)
 		equal(f, len(f.calls(gate.ID)), 0)
-		due, err := f.store.Due(f.Context(), []int{f.partition}, 0, 12345, 0)
-		f.must(err)
-		equal(f, len(due), 0)
+		equal(f, len(f.due(0, 12345, 0)), 0)
 		equal(f, len(f.inbox()), 2) // what was said to it waits for the next one
 
 		made.Calls = made.Calls[:1]

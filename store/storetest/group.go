@@ -29,8 +29,7 @@ var groupChecks = []check{
 			}
 		}
 		equal(f, groups[f.group.Name], f.group)
-		f.must(f.store.Close())
-		f.store = f.open()
+		f.reopen()
 		for name, g := range groups {
 			equal(f, f.makeGroup(name), g)
 		}
@@ -78,9 +77,7 @@ var groupChecks = []check{
 		twin.Partition, twin.Group, twin.WorkflowID = there.First, there.Name, run.WorkflowID
 		f.must(f.store.Create(f.Context(), twin))
 		for _, r := range []store.Run{run, twin} {
-			found, err := f.store.Find(f.Context(), r.Partition, run.WorkflowID, "")
-			f.must(err)
-			equal(f, *found, r)
+			equal(f, *must(f.store.Find(f.Context(), r.Partition, run.WorkflowID, ""))(f), r)
 			f.must(f.store.Post(f.Context(), store.Message{Partition: r.Partition, WorkflowID: r.WorkflowID, Key: "k"}))
 		}
 		equal(f, keys(f.inbox()), []string{"k"})

@@ -75,9 +75,7 @@ var ledgerChecks = []check{
 			kept = append(kept, e.Number)
 		}
 		equal(f, kept, []int{5, 4, 1})
-		groups, err := f.store.Errors(f.Context(), store.LedgerFilter{})
-		f.must(err)
-		equal(f, groups[0].Attempts, 3)
+		equal(f, must(f.store.Errors(f.Context(), store.LedgerFilter{}))(f)[0].Attempts, 3)
 	}},
 	{"Ledger/ErrorsAreGrouped", func(f *fixture) {
 		all := f.manyAttempts()
@@ -87,8 +85,7 @@ var ledgerChecks = []check{
 			{Limit: 1}, {Limit: 7}, {Limit: 9, ErrorType: "error-2"}, {Limit: 1000, From: 3}, {Limit: 5, Until: 12, Partitions: []int{f.partition}},
 			{Latest: true, Above: 2, Limit: 1, Before: &store.LedgerKey{Ended: 3}},
 		} {
-			got, err := f.store.Errors(f.Context(), filter)
-			f.must(err)
+			got := must(f.store.Errors(f.Context(), filter))(f)
 			filter.Latest, filter.Above, filter.Before = false, 0, nil
 			equal(f, got, errorGroups(all, &filter))
 		}
@@ -170,9 +167,7 @@ func (f *fixture) attempted(run store.Run, a store.Attempt) {
 
 func (f *fixture) ledger(filter store.LedgerFilter) []store.LedgerEntry {
 	f.Helper()
-	entries, err := f.store.Ledger(f.Context(), filter)
-	f.must(err)
-	return entries
+	return must(f.store.Ledger(f.Context(), filter))(f)
 }
 
 // selects is what the filter of the ledger means.

@@ -31,8 +31,7 @@ var lifeChecks = []check{
 		f.must(f.store.Create(f.Context(), f.newRun()))
 		before := f.dump(run.ID)
 		owners := f.owners()
-		f.must(f.store.Close())
-		f.store = f.open()
+		f.reopen()
 		if after := f.dump(run.ID); after != before {
 			f.Fatalf("before: %s\nafter:  %s", before, after)
 		}
@@ -52,16 +51,12 @@ var lifeChecks = []check{
 		}
 	}},
 	{"Life/TheSecretStays", func(f *fixture) {
-		secret, err := f.store.Secret(f.Context())
-		f.must(err)
+		secret := must(f.store.Secret(f.Context()))(f)
 		if len(secret) < 32 || bytes.Equal(secret, make([]byte, len(secret))) {
 			f.Errorf("the secret is %x", secret)
 		}
-		f.must(f.store.Close())
-		f.store = f.open()
-		again, err := f.store.Secret(f.Context())
-		f.must(err)
-		equal(f, again, secret)
+		f.reopen()
+		equal(f, must(f.store.Secret(f.Context()))(f), secret)
 	}},
 	{"Life/CloseEndsEveryVerb", func(f *fixture) {
 		run := f.created()

@@ -13,11 +13,10 @@ var loadChecks = []check{
 		first, second := f.first(run), f.turn(run, 2)
 		second.Calls = []store.Call{{Number: 3, State: store.Backoff, Name: "charge", Attempt: 2, Due: 55, Data: []byte("x")}}
 		f.commits(f.first(f.newRun()), first, second, f.first(f.newRun()))
-		record, err := f.store.Load(f.Context(), f.partition, run.ID)
-		f.must(err)
+		record := f.load(run.ID)
 		call := second.Calls[0]
 		call.Partition, call.Run = f.partition, run.ID
-		equal(f, *record, store.Record{Run: run, Turns: []store.TurnRow{row(first), row(second)}, Calls: []store.Call{call}})
+		equal(f, record, store.Record{Run: run, Turns: []store.TurnRow{row(first), row(second)}, Calls: []store.Call{call}})
 	}},
 	{"Load/CallsThatShareARow", func(f *fixture) {
 		run := f.newRun()
@@ -30,10 +29,8 @@ var loadChecks = []check{
 		for _, t := range []store.Turn{first, second, third} {
 			f.commits(t)
 			rows.Take(&t)
-			record, err := f.store.Load(f.Context(), f.partition, run.ID)
-			f.must(err)
-			calls, err := f.store.Calls(f.Context(), f.partition, run.ID)
-			f.must(err)
+			record := f.load(run.ID)
+			calls := f.calls(run.ID)
 			equal(f, record.Calls, calls)
 			equal(f, len(calls), len(rows))
 			for _, c := range calls {
@@ -42,8 +39,7 @@ var loadChecks = []check{
 				equal(f, c, want)
 			}
 		}
-		got, err := f.store.Waiting(f.Context(), store.CallFilter{Partitions: []int{f.partition}, State: store.Paused})
-		f.must(err)
+		got := must(f.store.Waiting(f.Context(), store.CallFilter{Partitions: []int{f.partition}, State: store.Paused}))(f)
 		equal(f, len(got), 1)
 		equal(f, got[0].First, 0)
 	}},
@@ -54,9 +50,7 @@ var loadChecks = []check{
 	{"Load/RunWithoutHistory", func(f *fixture) {
 		run := f.newRun()
 		f.must(f.store.Create(f.Context(), run))
-		record, err := f.store.Load(f.Context(), f.partition, run.ID)
-		f.must(err)
-		equal(f, *record, store.Record{Run: run})
+		equal(f, f.load(run.ID), store.Record{Run: run})
 	}},
 	{"Load/RunsByTheirIDs", func(f *fixture) { // a store may keep IDs of this form in another one
 		const form = "0198c1d2-0000-7000-8000-0000000000%02x"
@@ -71,8 +65,7 @@ var loadChecks = []check{
 				"up to it": {Before: fmt.Sprintf(form, 16*(i+1)+1)},
 			} {
 				want.Partitions = []int{f.partition}
-				listed, err := f.store.List(f.Context(), want)
-				f.must(err)
+				listed := f.list(want)
 				if n := map[string]int{"above what is below it": 3 - i, "above it": 2 - i, "before it": i, "up to it": i + 1}[filter]; len(listed) != n {
 					f.Errorf("%s there are %d runs, want %d", filter, len(listed), n)
 				}

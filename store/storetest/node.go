@@ -41,8 +41,7 @@ var nodeChecks = []check{
 				f.Errorf("a node with the codecs %q got %v, want %q to be missing", codecs, refusal, missing)
 				return
 			}
-			nodes, err := f.store.Nodes(f.Context())
-			f.must(err)
+			nodes := must(f.store.Nodes(f.Context()))(f)
 			if slices.ContainsFunc(nodes, func(m store.Member) bool { return m.ID == id }) {
 				f.Errorf("the node %s was refused and is a member", id)
 			}
@@ -55,8 +54,7 @@ var nodeChecks = []check{
 		joins("both", []string{"test-z", "test-é"}, []string{"test-é", "test-z"})
 		refused("first", []string{"test-é"}, []string{"test-é"}, "test-z")
 		refused("in-clear-2", nil, nil, "test-z", "test-é")
-		members, err := f.store.Nodes(f.Context())
-		f.must(err)
+		members := must(f.store.Nodes(f.Context()))(f)
 		for _, m := range members {
 			if m.Codecs != nil || m.Encodes != nil {
 				f.Errorf("the node is described with codecs: %+v", m)
@@ -150,9 +148,7 @@ var nodeChecks = []check{
 		r := store.Renewal{Node: f.node}
 		for _, draining := range []bool{true, false, true} {
 			r.Last, r.Next, r.Draining = r.Next, r.Next+1, draining
-			m, err := f.store.Renew(f.Context(), r)
-			f.must(err)
-			equal(f, m.Nodes[0].Draining, draining)
+			equal(f, must(f.store.Renew(f.Context(), r))(f).Nodes[0].Draining, draining)
 			equal(f, f.member(f.node).Draining, draining)
 		}
 		f.commits(f.first(f.newRun())) // it owns what it owns
@@ -187,10 +183,8 @@ var nodeChecks = []check{
 			f.join(id)
 		}
 		f.must(f.store.Leave(f.Context(), f.node))
-		f.must(f.store.Close())
-		f.store = f.open() // which forgets nobody
-		members, err := f.store.Nodes(f.Context())
-		f.must(err)
+		f.reopen() // which forgets nobody
+		members := must(f.store.Nodes(f.Context()))(f)
 		var ids []string
 		for i, m := range members {
 			ids = append(ids, m.ID)

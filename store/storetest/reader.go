@@ -13,15 +13,10 @@ import (
 var readerChecks = []check{
 	{"Reader/Find", func(f *fixture) {
 		run := f.created()
-		byID, err := f.store.Find(f.Context(), f.partition, "whatever", run.ID)
-		f.must(err)
-		equal(f, *byID, run)
-		latest, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
-		f.must(err)
-		equal(f, *latest, run)
+		equal(f, *must(f.store.Find(f.Context(), f.partition, "whatever", run.ID))(f), run)
+		equal(f, f.latest(run.WorkflowID), run)
 		for _, key := range [][2]string{{"unknown", ""}, {run.WorkflowID, "unknown"}, {"", ""}, {run.WorkflowID + "\x00", ""}} {
-			_, err := f.store.Find(f.Context(), f.partition, key[0], key[1])
-			f.is(err, store.ErrNotFound)
+			f.none(key[0], key[1])
 		}
 	}},
 	{"Reader/LatestIsWhatNoneCameAfter", func(f *fixture) {
@@ -29,10 +24,8 @@ var readerChecks = []check{
 		run.Latest = false // only reads set it
 		f.commits(f.first(run))
 		latest := func(run store.Run) bool {
-			found, err := f.store.Find(f.Context(), f.partition, "", run.ID)
-			f.must(err)
-			listed, err := f.store.List(f.Context(), store.Filter{Partitions: []int{f.partition}, IDPrefix: run.WorkflowID, Above: run.ID[:len(run.ID)-1]})
-			f.must(err)
+			found := f.find(run.ID)
+			listed := must(f.store.List(f.Context(), store.Filter{Partitions: []int{f.partition}, IDPrefix: run.WorkflowID, Above: run.ID[:len(run.ID)-1]}))(f)
 			for _, row := range listed {
 				if row.ID == run.ID {
 					equal(f, row.Latest, found.Latest)
@@ -41,9 +34,7 @@ var readerChecks = []check{
 			return found.Latest
 		}
 		equal(f, latest(run), true)
-		end := f.turn(run, 2)
-		end.State = closed(store.Failed)
-		f.commits(end)
+		f.closes(run, 2, store.Failed)
 		equal(f, latest(run), true)
 		next := f.newRunAfter(run)
 		f.commits(f.first(next))
@@ -57,25 +48,20 @@ var readerChecks = []check{
 			run := f.created()
 			refs = append(refs, store.RunRef{Partition: f.partition, Run: run.ID})
 			if i%3 == 0 {
-				end := f.turn(run, 2)
-				end.State = closed(store.Failed)
-				f.commits(end)
-				run.RunState = *end.State
+				f.closes(run, 2, store.Failed)
+				run.RunState = *closed(store.Failed)
 				want[run.ID] = run
 			}
 		}
 		refs = append(refs, store.RunRef{Partition: f.partition, Run: "nobody"}, store.RunRef{Partition: f.partition + 1_000_000, Run: refs[0].Run})
-		ended, err := f.store.Ended(f.Context(), refs)
-		f.must(err)
+		ended := must(f.store.Ended(f.Context(), refs))(f)
 		got := map[string]store.Run{}
 		for _, run := range ended {
 			got[run.ID] = run
 		}
 		equal(f, len(ended), len(want))
 		equal(f, got, want)
-		none, err := f.store.Ended(f.Context(), nil)
-		f.must(err)
-		equal(f, len(none), 0)
+		equal(f, len(must(f.store.Ended(f.Context(), nil))(f)), 0)
 	}},
 	{"Reader/UnknownRunsHaveNothing", func(f *fixture) {
 		equal(f, len(f.history("nobody"))+len(f.calls("nobody"))+len(f.attempts("nobody")), 0)
@@ -121,8 +107,7 @@ var readerChecks = []check{
 			f.commits(f.turn(run, n))
 		}
 		page := func(after int64, limit int) (numbers []int64) {
-			turns, err := f.store.History(f.Context(), f.partition, run.ID, after, limit)
-			f.must(err)
+			turns := must(f.store.History(f.Context(), f.partition, run.ID, after, limit))(f)
 			for _, t := range turns {
 				numbers = append(numbers, t.Number)
 			}
@@ -144,9 +129,7 @@ var readerChecks = []check{
 		equal(f, f.list(store.Filter{Limit: 3, Before: ids[2]}), ids[3:6])
 		equal(f, f.list(store.Filter{Limit: 3, Before: ids[5]}), ids[6:])
 		equal(f, f.list(store.Filter{Before: ids[6]}), nil)
-		runs, err := f.store.List(f.Context(), store.Filter{Limit: 1})
-		f.must(err)
-		equal(f, runs[0], f.find(ids[0]))
+		equal(f, must(f.store.List(f.Context(), store.Filter{Limit: 1}))(f)[0], f.find(ids[0]))
 	}},
 	{"Reader/FloorOfTheNewest", func(f *fixture) {
 		var ids []string
@@ -155,9 +138,7 @@ var readerChecks = []check{
 		}
 		slices.Reverse(ids)
 		floor := func(before string, each int) string {
-			id, err := f.store.Floor(f.Context(), []int{f.partition}, before, each)
-			f.must(err)
-			return id
+			return must(f.store.Floor(f.Context(), []int{f.partition}, before, each))(f)
 		}
 		equal(f, floor("", 1), ids[0])
 		equal(f, floor("", 0), ids[0])
@@ -167,9 +148,7 @@ var readerChecks = []check{
 		equal(f, floor("", 8), "")
 		equal(f, floor(ids[2], 5), "")
 		equal(f, floor(ids[6], 1), "")
-		every, err := f.store.Floor(f.Context(), nil, "", 3)
-		f.must(err)
-		equal(f, every >= ids[2], true)
+		equal(f, must(f.store.Floor(f.Context(), nil, "", 3))(f) >= ids[2], true)
 	}},
 	{"Reader/ListOfAHundredByDefault", func(f *fixture) {
 		for range 3 {
@@ -199,14 +178,7 @@ var readerChecks = []check{
 			f.commits(t)
 			ids = append(ids, run.ID)
 		}
-		pick := func(keep func(i int) bool) (list []string) {
-			for i := len(ids) - 1; i >= 0; i-- {
-				if keep(i) {
-					list = append(list, ids[i])
-				}
-			}
-			return list
-		}
+		pick := newestFirst(ids)
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Parked}}), pick(func(i int) bool { return i%4 == 1 }))
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Failed, store.Running, store.Failed}}), pick(func(i int) bool { return i%4 == 3 || i%4 == 0 }))
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Failed, store.Running}, Limit: 5, Before: ids[20]}),
@@ -249,9 +221,7 @@ var readerChecks = []check{
 				filter.Before = page[len(page)-1]
 			}
 			equal(f, f.list(filter), nil)
-			counts, err := f.store.Counts(f.Context(), []int{f.partition}, 0)
-			f.must(err)
-			equal(f, counts.Runs[store.Running], len(want))
+			equal(f, f.counts([]int{f.partition}, 0).Runs[store.Running], len(want))
 		}
 		running(ids...)
 		state := func(id string, number int64, s store.RunState) {
@@ -290,14 +260,7 @@ var readerChecks = []check{
 			ids = append(ids, run.ID)
 			equal(f, f.find(run.ID), run)
 		}
-		pick := func(keep func(i int) bool) (list []string) {
-			for i := len(ids) - 1; i >= 0; i-- {
-				if keep(i) {
-					list = append(list, ids[i])
-				}
-			}
-			return list
-		}
+		pick := newestFirst(ids)
 		by := func(pairs ...string) store.Filter {
 			var filter store.Filter
 			for i := 0; i < len(pairs); i += 2 {
@@ -353,9 +316,7 @@ var readerChecks = []check{
 			want = append([]store.WaitingCall{{Call: c, WorkflowID: run.WorkflowID, Type: run.Type, Key: "ann"}}, want...)
 		}
 		ask := func(filter store.CallFilter) []store.WaitingCall {
-			found, err := f.store.Waiting(f.Context(), filter)
-			f.must(err)
-			return found
+			return must(f.store.Waiting(f.Context(), filter))(f)
 		}
 		equal(f, ask(store.CallFilter{State: store.Backoff}), want)
 		equal(f, ask(store.CallFilter{State: store.Backoff, Limit: 2}), want[:2])
@@ -398,8 +359,7 @@ var readerChecks = []check{
 	{"Reader/Counts", func(f *fixture) {
 		counts := func(partitions []int) store.Counts {
 			f.Helper()
-			c, err := f.store.Counts(f.Context(), partitions, 0)
-			f.must(err)
+			c := f.counts(partitions, 0)
 			return c
 		}
 		empty := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
@@ -437,8 +397,7 @@ var readerChecks = []check{
 		f.commits(f.first(run))
 		want.Runs[store.Completed] = 1
 		for _, most := range []int{6, 4, 1} {
-			got, err := f.store.Counts(f.Context(), nil, most)
-			f.must(err)
+			got := f.counts(nil, most)
 			want.Bound(most)
 			equal(f, got, want)
 			_, has := got.Runs[store.Completed]
@@ -473,10 +432,21 @@ var readerChecks = []check{
 // list reads the IDs of the runs that a filter selects.
 func (f *fixture) list(filter store.Filter) (ids []string) {
 	f.Helper()
-	runs, err := f.store.List(f.Context(), filter)
-	f.must(err)
+	runs := must(f.store.List(f.Context(), filter))(f)
 	for _, r := range runs {
 		ids = append(ids, r.ID)
 	}
 	return ids
+}
+
+// newestFirst returns a function that picks some of the IDs, the last one first.
+func newestFirst(ids []string) func(keep func(i int) bool) []string {
+	return func(keep func(i int) bool) (list []string) {
+		for i := len(ids) - 1; i >= 0; i-- {
+			if keep(i) {
+				list = append(list, ids[i])
+			}
+		}
+		return list
+	}
 }

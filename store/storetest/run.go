@@ -22,14 +22,11 @@ var runChecks = []check{
 			f.conflict(errs[0], run)
 			f.is(errs[1], nil)
 		}
-		_, err := f.store.Find(f.Context(), f.partition, "", rival.ID)
-		f.is(err, store.ErrNotFound)
+		f.none("", rival.ID)
 		equal(f, len(f.history(rival.ID)), 0)
 		// A closed run has its ID still.
-		end := f.turn(run, 2)
-		end.State = closed(store.Completed)
-		f.commits(end)
-		run.RunState = *end.State
+		f.closes(run, 2, store.Completed)
+		run.RunState = *closed(store.Completed)
 		f.conflict(f.commit(f.first(rival))[0], run)
 	}},
 	{"Create/RivalsInOneBatch", func(f *fixture) {
@@ -83,9 +80,7 @@ var runChecks = []check{
 		t.State = closed(store.Continued)
 		f.commits(t)
 		f.commits(t)
-		latest, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
-		f.must(err)
-		equal(f, *latest, next)
+		equal(f, f.latest(run.WorkflowID), next)
 		equal(f, f.find(run.ID).Status, store.Continued)
 		f.commits(f.turn(next, 1))
 		// The first of the chain is known for ever: creating it again is done.
@@ -94,12 +89,9 @@ var runChecks = []check{
 		// And on, by a turn of its own after the end of the one before.
 		end := f.turn(next, 2)
 		end.State = closed(store.Failed)
-		third := f.newRun()
-		third.WorkflowID, third.Chain = run.WorkflowID, run.ID
+		third := f.newRunOfChain(run)
 		f.commits(end, f.first(third))
-		latest, err = f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
-		f.must(err)
-		equal(f, *latest, third)
+		equal(f, f.latest(run.WorkflowID), third)
 	}},
 	{"Create/AnotherChainDoesNotGoOn", func(f *fixture) {
 		run := f.created()
@@ -119,8 +111,7 @@ var runChecks = []check{
 		t := f.turn(f.newRun(), 1)
 		t.Create = &next
 		f.refuses(t, store.ErrNotFound)
-		_, err := f.store.Find(f.Context(), f.partition, "", next.ID)
-		f.is(err, store.ErrNotFound)
+		f.none("", next.ID)
 	}},
 	{"Due/WindowsHotAndNever", func(f *fixture) {
 		wakes := map[string]int64{}
@@ -171,9 +162,7 @@ var runChecks = []check{
 		}
 		want = []store.Wake{want[5], want[2], want[0], want[3], want[1], want[4]}
 		line := func(limit int) []store.Wake {
-			list, err := f.store.Due(f.Context(), []int{f.partition, f.elsewhere()}, math.MinInt64, store.LastInLine, limit)
-			f.must(err)
-			return list
+			return must(f.store.Due(f.Context(), []int{f.partition, f.elsewhere()}, math.MinInt64, store.LastInLine, limit))(f)
 		}
 		equal(f, line(0), want)
 		equal(f, line(4), want[:4])
@@ -205,8 +194,7 @@ var runChecks = []check{
 		add(there, "z", 0, 0)       // 10
 		add(f.partition, "", 0, 0)  // 11, which is not in line by its key
 		line := func(from string, limit int, partitions ...int) (at []int) {
-			list, err := f.store.Line(f.Context(), store.LineRead{Partitions: partitions, From: from, Limit: limit})
-			f.must(err)
+			list := must(f.store.Line(f.Context(), store.LineRead{Partitions: partitions, From: from, Limit: limit}))(f)
 			for _, r := range list {
 				at = append(at, slices.Index(ids, r.Run))
 			}
@@ -217,9 +205,7 @@ var runChecks = []check{
 		equal(f, line("b", 4, f.partition), []int{6, 7, 9, 5})
 		equal(f, line("bb", 2, f.partition), []int{9, 5})
 		equal(f, line("", 4, f.partition, there), []int{5, 6, 10})
-		list, err := f.store.Line(f.Context(), store.LineRead{Partitions: []int{there}, Limit: 1})
-		f.must(err)
-		equal(f, list, []store.LineRun{{Partition: there, Run: ids[10], Key: "z", Created: 1010}})
+		equal(f, must(f.store.Line(f.Context(), store.LineRead{Partitions: []int{there}, Limit: 1}))(f), []store.LineRun{{Partition: there, Run: ids[10], Key: "z", Created: 1010}})
 		equal(f, len(f.due(math.MinInt64, store.LastInLine, 0)), 1)
 		begun := f.turn(store.Run{ID: ids[5]}, 0) // a run leaves the line with its state
 		begun.State = &store.RunState{Status: store.Running, Wake: store.Hot}
@@ -261,8 +247,7 @@ var runChecks = []check{
 		d, e := add(there, 50), add(f.partition, 50)
 		g, _ := add(there, 50), add(f.partition, 60)
 		due := func(limit int, partitions ...int) []store.Wake {
-			list, err := f.store.Due(f.Context(), partitions, 10, 55, limit)
-			f.must(err)
+			list := must(f.store.Due(f.Context(), partitions, 10, 55, limit))(f)
 			slices.SortStableFunc(list, func(a, b store.Wake) int { // those of one time are in any order
 				return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Run, b.Run))
 			})

@@ -18,18 +18,23 @@ import (
 // as a subtest with a database of its own. What needs several nodes is checked if
 // the store is shared, and what needs a single one if it is not.
 func Run(t *testing.T, open func(t *testing.T) store.Opener) {
-	lists := [][]check{commitChecks, turnChecks, entityChecks, afterChecks, baseChecks, deleteChecks, runChecks, nodeChecks, tenureChecks, groupChecks, loadChecks, clientChecks, transactionChecks,
+	lists := [][]check{commitChecks, turnChecks, entityChecks, afterChecks, baseChecks, deleteChecks, runChecks, nodeChecks, tenureChecks, groupChecks, loadChecks, clientChecks, withinChecks,
 		inboxChecks, readerChecks, ledgerChecks, tallyChecks, switchChecks, taskChecks, lifeChecks, listenChecks, raceChecks}
-	if start(t, open(t)).store.Info().Shared {
+	f := start(t, open(t))
+	info := f.store.Info()
+	if info.Shared {
 		lists = append(lists, leaseChecks, supersedeChecks)
 	} else {
 		lists = append(lists, aloneChecks)
 	}
-	if start(t, open(t)).store.Info().Closes {
+	if info.Closes {
 		lists = append(lists, copyChecks)
 	}
-	if start(t, open(t)).store.Info().Wards {
+	if info.Wards {
 		lists = append(lists, wardChecks)
+	}
+	if f.transacts() {
+		lists = append(lists, transactionChecks)
 	}
 	for _, list := range lists {
 		for _, c := range list {
@@ -74,14 +79,20 @@ func start(t *testing.T, opener store.Opener) *fixture {
 // open opens another handle, closed with the test.
 func (f *fixture) open() store.Store {
 	f.Helper()
-	s, err := f.opener.Open(f.Context())
-	f.must(err)
+	s := must(f.opener.Open(f.Context()))(f)
 	f.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			f.Errorf("Close: %v", err)
 		}
 	})
 	return s
+}
+
+// reopen closes our handle and opens another one.
+func (f *fixture) reopen() {
+	f.Helper()
+	f.must(f.store.Close())
+	f.store = f.open()
 }
 
 // describe describes a node of our group that nobody will take for dead.
@@ -121,17 +132,13 @@ func (f *fixture) claim() {
 // claims claims some partitions and returns which the node got.
 func (f *fixture) claims(partitions ...int) []store.Ownership {
 	f.Helper()
-	owned, err := f.store.Claim(f.Context(), f.node, partitions)
-	f.must(err)
-	return owned
+	return must(f.store.Claim(f.Context(), f.node, partitions))(f)
 }
 
 // renew is the node's next renewal.
 func (f *fixture) renew() *store.Membership {
 	f.Helper()
-	members, err := f.tryRenew()
-	f.must(err)
-	return members
+	return must(f.tryRenew())(f)
 }
 
 func (f *fixture) tryRenew() (*store.Membership, error) {
@@ -141,9 +148,7 @@ func (f *fixture) tryRenew() (*store.Membership, error) {
 
 func (f *fixture) makeGroup(name string) store.Group {
 	f.Helper()
-	g, err := f.store.Group(f.Context(), name)
-	f.must(err)
-	return g
+	return must(f.store.Group(f.Context(), name))(f)
 }
 
 // elsewhere is a partition that belongs to another group and to no node.
@@ -169,6 +174,15 @@ func (f *fixture) must(err error) {
 	}
 }
 
+// must returns what a verb of the store answered, and demands that it did: must(store.Nodes(ctx))(f).
+func must[T any](answer T, err error) func(f *fixture) T {
+	return func(f *fixture) T {
+		f.Helper()
+		f.must(err)
+		return answer
+	}
+}
+
 // is demands an error, by errors.Is; nil is none.
 func (f *fixture) is(got, want error) {
 	f.Helper()
@@ -188,8 +202,7 @@ func equal[T any](f *fixture, got, want T) {
 // commit commits turns and returns the error of each.
 func (f *fixture) commit(turns ...store.Turn) []error {
 	f.Helper()
-	result, err := f.store.Commit(f.Context(), turns)
-	f.must(err)
+	result := must(f.store.Commit(f.Context(), turns))(f)
 	if len(result.Errors) != len(turns) {
 		f.Fatalf("%d answers to %d turns", len(result.Errors), len(turns))
 	}
@@ -272,6 +285,34 @@ func (f *fixture) created() store.Run {
 	return run
 }
 
+// newRunOfChain describes the next run of a chain.
+func (f *fixture) newRunOfChain(run store.Run) store.Run {
+	next := f.newRun()
+	next.WorkflowID, next.Chain = run.WorkflowID, run.Chain
+	return next
+}
+
+// creation describes a turn that creates a run without a history.
+func (f *fixture) creation(run store.Run) store.Turn {
+	t := f.first(run)
+	t.Number, t.Events, t.CommitID = 0, nil, 0
+	return t
+}
+
+// closes ends a run with a turn of the given number.
+func (f *fixture) closes(run store.Run, number int64, status store.Status) {
+	f.Helper()
+	t := f.turn(run, number)
+	t.State = closed(status)
+	f.commits(t)
+}
+
+// posts posts a message to the latest run of the workflow ID of a run.
+func (f *fixture) posts(run store.Run, key string) {
+	f.Helper()
+	f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: key}))
+}
+
 // closed is the state of a run that has ended.
 func closed(status store.Status) *store.RunState {
 	return &store.RunState{Status: status, Wake: store.Never, Closed: 1_700_000_000_000_000_999, Detail: []byte(`"done"`)}
@@ -283,30 +324,45 @@ func row(t store.Turn) store.TurnRow {
 
 func (f *fixture) history(run string) []store.TurnRow {
 	f.Helper()
-	turns, err := f.store.History(f.Context(), f.partition, run, 0, 0)
-	f.must(err)
-	return turns
+	return must(f.store.History(f.Context(), f.partition, run, 0, 0))(f)
 }
 
 func (f *fixture) calls(run string) []store.Call {
 	f.Helper()
-	calls, err := f.store.Calls(f.Context(), f.partition, run)
-	f.must(err)
-	return calls
+	return must(f.store.Calls(f.Context(), f.partition, run))(f)
 }
 
 func (f *fixture) attempts(run string) []store.Attempt {
 	f.Helper()
-	attempts, err := f.store.Attempts(f.Context(), f.partition, run, store.AttemptRange{})
-	f.must(err)
-	return attempts
+	return must(f.store.Attempts(f.Context(), f.partition, run, store.AttemptRange{}))(f)
 }
 
 func (f *fixture) find(run string) store.Run {
 	f.Helper()
-	found, err := f.store.Find(f.Context(), f.partition, "", run)
-	f.must(err)
-	return *found
+	return *must(f.store.Find(f.Context(), f.partition, "", run))(f)
+}
+
+// latest is the latest run of a workflow ID.
+func (f *fixture) latest(workflowID string) store.Run {
+	f.Helper()
+	return *must(f.store.Find(f.Context(), f.partition, workflowID, ""))(f)
+}
+
+// none demands that Find finds no run.
+func (f *fixture) none(workflowID, run string) {
+	f.Helper()
+	_, err := f.store.Find(f.Context(), f.partition, workflowID, run)
+	f.is(err, store.ErrNotFound)
+}
+
+func (f *fixture) load(run string) store.Record {
+	f.Helper()
+	return *must(f.store.Load(f.Context(), f.partition, run))(f)
+}
+
+func (f *fixture) counts(partitions []int, most int) store.Counts {
+	f.Helper()
+	return must(f.store.Counts(f.Context(), partitions, most))(f)
 }
 
 func (f *fixture) inbox(partitions ...int) []store.Message {
@@ -314,16 +370,17 @@ func (f *fixture) inbox(partitions ...int) []store.Message {
 	if len(partitions) == 0 {
 		partitions = []int{f.partition}
 	}
-	messages, err := f.store.Inbox(f.Context(), partitions, store.InboxRead{})
-	f.must(err)
-	return messages
+	return f.readInbox(store.InboxRead{}, partitions...)
+}
+
+func (f *fixture) readInbox(read store.InboxRead, partitions ...int) []store.Message {
+	f.Helper()
+	return must(f.store.Inbox(f.Context(), partitions, read))(f)
 }
 
 func (f *fixture) owners() []store.Ownership {
 	f.Helper()
-	owners, err := f.store.Owners(f.Context(), f.partition)
-	f.must(err)
-	return owners
+	return must(f.store.Owners(f.Context(), f.partition))(f)
 }
 
 // survived tells of each epoch of our partition whether its node survived it.
@@ -347,8 +404,7 @@ func (f *fixture) ended() (list []bool) {
 // member reads what is known of a node.
 func (f *fixture) member(id string) store.Member {
 	f.Helper()
-	members, err := f.store.Nodes(f.Context())
-	f.must(err)
+	members := must(f.store.Nodes(f.Context()))(f)
 	at := slices.IndexFunc(members, func(m store.Member) bool { return m.ID == id })
 	if at < 0 {
 		f.Fatalf("node %s is not among %+v", id, members)
@@ -367,9 +423,7 @@ func keys(messages []store.Message) []string {
 
 func (f *fixture) due(after, until int64, limit int) []store.Wake {
 	f.Helper()
-	wakes, err := f.store.Due(f.Context(), []int{f.partition}, after, until, limit)
-	f.must(err)
-	return wakes
+	return must(f.store.Due(f.Context(), []int{f.partition}, after, until, limit))(f)
 }
 
 // conflict demands a ConflictError about the run that has the workflow ID.

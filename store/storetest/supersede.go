@@ -92,8 +92,7 @@ var supersedeChecks = []check{
 	{"Supersede/OfAClosedStore", func(f *fixture) {
 		run := f.created()
 		old := f.turn(run, 2)
-		f.must(f.store.Close())
-		f.store = f.open()
+		f.reopen()
 		equal(f, f.member("node-1").Live, true)
 		f.join("node-2") // of the same name
 		f.refuses(old, store.ErrFenced)

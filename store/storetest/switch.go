@@ -20,8 +20,7 @@ var switchChecks = []check{
 		equal(f, f.switchLog(0), []store.Switch{off, on, other})
 		equal(f, f.switchLog(on.Number), []store.Switch{other})
 		equal(f, len(f.switchLog(other.Number)), 0)
-		f.must(f.store.Close())
-		f.store = f.open()
+		f.reopen()
 		equal(f, f.switchLog(0), []store.Switch{off, on, other})
 	}},
 	{"Switch/TheSameRequestIsWrittenOnce", func(f *fixture) {
@@ -34,8 +33,7 @@ var switchChecks = []check{
 		share := func(s store.Switch) store.Switch {
 			f.Helper()
 			s.Group, s.Kind, s.Name = f.group.Name, store.SwitchCanary, "v2"
-			written, err := f.store.Switch(f.Context(), s)
-			f.must(err)
+			written := must(f.store.Switch(f.Context(), s))(f)
 			s.Number, s.Time = written.Number, written.Time
 			equal(f, written, s)
 			return written
@@ -53,9 +51,7 @@ var switchChecks = []check{
 	}},
 	{"Switch/EachGroupHasItsOwn", func(f *fixture) {
 		here := f.switches(store.Switch{Name: "charge", Off: true, Request: "1"})
-		there, err := f.store.Switch(f.Context(), store.Switch{Group: "another", Kind: store.SwitchActivity, Name: "charge", Request: "1"})
-		f.must(err)
-		equal(f, there.Off, false)
+		equal(f, must(f.store.Switch(f.Context(), store.Switch{Group: "another", Kind: store.SwitchActivity, Name: "charge", Request: "1"}))(f).Off, false)
 		equal(f, f.switchLog(0), []store.Switch{here})
 	}},
 	{"Switch/WhatNobodyCanKeepIsRefused", func(f *fixture) {
@@ -114,8 +110,7 @@ var switchChecks = []check{
 func (f *fixture) switches(s store.Switch) store.Switch {
 	f.Helper()
 	s.Group, s.Kind = f.group.Name, store.SwitchActivity
-	written, err := f.store.Switch(f.Context(), s)
-	f.must(err)
+	written := must(f.store.Switch(f.Context(), s))(f)
 	s.Number, s.Time = written.Number, written.Time
 	equal(f, written, s)
 	return written
@@ -123,7 +118,5 @@ func (f *fixture) switches(s store.Switch) store.Switch {
 
 func (f *fixture) switchLog(after int64) []store.Switch {
 	f.Helper()
-	log, err := f.store.Switches(f.Context(), f.group.Name, after)
-	f.must(err)
-	return log
+	return must(f.store.Switches(f.Context(), f.group.Name, after))(f)
 }

@@ -101,7 +101,5 @@ func tallyOf(bucket int64, name string) store.TallyKey {
 
 func (f *fixture) tallies(filter store.TallyFilter) []store.Tally {
 	f.Helper()
-	tallies, err := f.store.Tallies(f.Context(), filter)
-	f.must(err)
-	return tallies
+	return must(f.store.Tallies(f.Context(), filter))(f)
 }

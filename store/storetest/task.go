@@ -172,8 +172,7 @@ var taskChecks = []check{
 		next := func(limit int) (numbers []int64) {
 			claim := f.taskClaim("w1", limit)
 			claim.From, claim.Spent = turns.From, turns.Spent
-			claimed, err := f.store.ClaimTasks(f.Context(), claim)
-			f.must(err)
+			claimed := must(f.store.ClaimTasks(f.Context(), claim))(f)
 			for _, t := range claimed {
 				numbers = append(numbers, t.Number)
 			}
@@ -208,9 +207,7 @@ var taskChecks = []check{
 		elsewhere := claim
 		elsewhere.Partitions = f.makeGroup("elsewhere")
 		for _, c := range []store.TaskClaim{elsewhere, {Worker: "w1", Queue: "gpu", Turns: store.Turns{Limit: 1}, Partitions: f.group}} {
-			got, err := f.store.ClaimTasks(f.Context(), c)
-			f.must(err)
-			equal(f, len(got), 0)
+			equal(f, len(must(f.store.ClaimTasks(f.Context(), c))(f)), 0)
 		}
 		got := f.claimTasks("w1", 5)
 		equal(f, len(got), 1)
@@ -230,13 +227,9 @@ var taskChecks = []check{
 		}
 		f.offer(tasks...)
 		claim := f.taskClaim("w1", 9)
-		got, err := f.store.ClaimTasks(f.Context(), claim)
-		f.must(err)
-		equal(f, len(got), 2)
+		equal(f, len(must(f.store.ClaimTasks(f.Context(), claim))(f)), 2)
 		claim.Suspects = false
-		got, err = f.store.ClaimTasks(f.Context(), claim)
-		f.must(err)
-		equal(f, len(got), 0)
+		equal(f, len(must(f.store.ClaimTasks(f.Context(), claim))(f)), 0)
 	}},
 	{"Task/OfAWorkerThatIsGoneIsLost", func(f *fixture) {
 		f.attend("w1")
@@ -253,8 +246,7 @@ var taskChecks = []check{
 		equal(f, len(f.tasks(store.TaskFilter{Lost: true, Partitions: []int{}})), 0)
 		equal(f, len(f.claimTasks("w1", 1)), 0)
 		equal(f, len(f.claimTasks("nobody", 1)), 0)
-		workers, err := f.store.Workers(f.Context())
-		f.must(err)
+		workers := must(f.store.Workers(f.Context()))(f)
 		equal(f, len(workers), 1)
 		if s := workers[0]; s.Live || !s.Left || s.Claimed != 1 || s.Name != "name of w1" || string(s.Serves) != "gpu" || s.Group != f.group.Name {
 			f.Errorf("the worker is %+v", s)
@@ -265,14 +257,10 @@ var taskChecks = []check{
 		run := f.offer(task(1, 1))
 		ref := f.claimTasks("w1", 1)[0].TaskRef
 		f.commits(store.Turn{Partition: f.partition, Epoch: f.epoch, Run: run.ID, Stopped: []store.TaskRef{ref}})
-		answer, err := f.store.Attend(f.Context(), f.worker("w1"))
-		f.must(err)
-		equal(f, answer.Held, []store.HeldTask{{TaskRef: ref, Stopped: true}})
+		equal(f, must(f.store.Attend(f.Context(), f.worker("w1")))(f).Held, []store.HeldTask{{TaskRef: ref, Stopped: true}})
 		f.commits(store.Turn{Partition: f.partition, Epoch: f.epoch, Run: run.ID, Over: []store.TaskRef{ref}, Offered: []store.Task{task(1, 2)}})
 		f.claimTasks("w1", 1)
-		answer, err = f.store.Attend(f.Context(), f.worker("w1"))
-		f.must(err)
-		equal(f, answer.Held[0].Stopped, false)
+		equal(f, must(f.store.Attend(f.Context(), f.worker("w1")))(f).Held[0].Stopped, false)
 	}},
 	{"Task/EachIsClaimedOnce", func(f *fixture) {
 		var tasks []store.Task
@@ -405,8 +393,7 @@ func (f *fixture) worker(id string) store.Worker {
 // attend is a sign of life of a worker, which returns what it holds.
 func (f *fixture) attend(id string) []store.TaskRef {
 	f.Helper()
-	answer, err := f.store.Attend(f.Context(), f.worker(id))
-	f.must(err)
+	answer := must(f.store.Attend(f.Context(), f.worker(id)))(f)
 	if answer.Now == 0 {
 		f.Errorf("the answer has no time: %+v", answer)
 	}
@@ -436,16 +423,12 @@ func (f *fixture) taskClaim(worker string, limit int) store.TaskClaim {
 
 func (f *fixture) claimTasks(worker string, limit int) []store.Task {
 	f.Helper()
-	claimed, err := f.store.ClaimTasks(f.Context(), f.taskClaim(worker, limit))
-	f.must(err)
-	return claimed
+	return must(f.store.ClaimTasks(f.Context(), f.taskClaim(worker, limit)))(f)
 }
 
 func (f *fixture) settle(worker string, ref store.TaskRef) []error {
 	f.Helper()
-	errs, err := f.store.SettleTasks(f.Context(), worker, []store.SettledTask{{TaskRef: ref, Message: f.ends(ref)}})
-	f.must(err)
-	return errs
+	return must(f.store.SettleTasks(f.Context(), worker, []store.SettledTask{{TaskRef: ref, Message: f.ends(ref)}}))(f)
 }
 
 // ends is what the run of a task is told when it has ended.
@@ -455,14 +438,10 @@ func (f *fixture) ends(ref store.TaskRef) store.Message {
 
 func (f *fixture) tasks(filter store.TaskFilter) []store.Task {
 	f.Helper()
-	tasks, err := f.store.Tasks(f.Context(), filter)
-	f.must(err)
-	return tasks
+	return must(f.store.Tasks(f.Context(), filter))(f)
 }
 
 func (f *fixture) backlogs() []store.Backlog {
 	f.Helper()
-	logs, err := f.store.Backlogs(f.Context(), []int{f.partition})
-	f.must(err)
-	return logs
+	return must(f.store.Backlogs(f.Context(), []int{f.partition}))(f)
 }

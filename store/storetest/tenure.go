@@ -86,8 +86,7 @@ var tenureChecks = []check{
 		equal(f, f.ended(), []bool{false}) // it is not over
 		f.claim()
 		equal(f, f.ended(), []bool{false, false}) // its own is over, it is a member
-		f.must(f.store.Close())
-		f.store = f.open()
+		f.reopen()
 		f.join("node-2") // of the same name
 		equal(f, f.ended(), []bool{true, true, false})
 		f.must(f.store.Leave(f.Context(), f.node))
@@ -96,8 +95,7 @@ var tenureChecks = []check{
 	}},
 	{"Tenure/WhoClosesWithoutLeavingHasNotSurvived", func(f *fixture) {
 		first := *f
-		f.must(f.store.Close())
-		f.store = f.open()
+		f.reopen()
 		f.join("node-2")
 		equal(f, f.survived(), []bool{false, false})
 		left := f.member(first.node)
@@ -113,8 +111,7 @@ var tenureChecks = []check{
 	{"Tenure/ResultNowIsTheClockOfThePartition", func(f *fixture) {
 		var last int64
 		for range 3 {
-			result, err := f.store.Commit(f.Context(), []store.Turn{f.first(f.newRun())})
-			f.must(err)
+			result := must(f.store.Commit(f.Context(), []store.Turn{f.first(f.newRun())}))(f)
 			if result.Now <= 0 || result.Now < last {
 				f.Fatalf("the clock went from %d to %d", last, result.Now)
 			}

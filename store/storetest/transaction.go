@@ -8,8 +8,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// transactionChecks are about Within and Transact.
-var transactionChecks = []check{
+// withinChecks are about Within of every store.
+var withinChecks = []check{
 	{"Transaction/WhatIsNoneIsRefused", func(f *fixture) {
 		var none *struct{}
 		for _, tx := range []any{nil, none, 7, "tx", f.store, struct{}{}} {
@@ -17,10 +17,11 @@ var transactionChecks = []check{
 			f.is(err, store.ErrTx)
 		}
 	}},
+}
+
+// transactionChecks are about Within and Transact of a store that has transactions.
+var transactionChecks = []check{
 	{"Transaction/CommitsAllOrNothing", func(f *fixture) {
-		if !f.transacts() {
-			return
-		}
 		started, dropped := f.newRun(), f.newRun()
 		f.must(f.transact(func(in store.Transaction) error {
 			f.must(in.Create(f.Context(), started))
@@ -41,18 +42,12 @@ var transactionChecks = []check{
 		if _, ok := errors.AsType[*store.HookError](err); !ok {
 			f.Errorf("got %v, want a HookError", err)
 		}
-		_, err = f.store.Find(f.Context(), f.partition, dropped.WorkflowID, "")
-		f.is(err, store.ErrNotFound)
+		f.none(dropped.WorkflowID, "")
 		equal(f, len(f.inbox()), 2)
 	}},
 	{"Transaction/GoesOnAfterARefusal", func(f *fixture) {
-		if !f.transacts() {
-			return
-		}
 		taken, over, fresh := f.created(), f.created(), f.newRun()
-		end := f.turn(over, 2)
-		end.State = closed(store.Completed)
-		f.commits(end)
+		f.closes(over, 2, store.Completed)
 		rival := f.newRun()
 		rival.WorkflowID = taken.WorkflowID
 		f.must(f.transact(func(in store.Transaction) error {
@@ -78,14 +73,9 @@ var transactionChecks = []check{
 		equal(f, keys(f.inbox()), []string{store.CreatedKey(fresh.ID)})
 	}},
 	{"Transaction/ANewChainLeavesTheMailOfTheOldOne", func(f *fixture) {
-		if !f.transacts() {
-			return
-		}
 		old := f.created()
-		f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: old.WorkflowID, Key: "for the old one"}))
-		end := f.turn(old, 2)
-		end.State = closed(store.Failed)
-		f.commits(end)
+		f.posts(old, "for the old one")
+		f.closes(old, 2, store.Failed)
 		next, late := f.newRunAfter(old), f.newRunAfter(old)
 		f.must(f.transact(func(in store.Transaction) error {
 			f.must(in.Create(f.Context(), next))
@@ -99,14 +89,9 @@ var transactionChecks = []check{
 				f.Errorf("it is for %q", m.Run)
 			}
 		}
-		latest, err := f.store.Find(f.Context(), f.partition, old.WorkflowID, "")
-		f.must(err)
-		equal(f, latest.ID, next.ID)
+		equal(f, f.latest(old.WorkflowID).ID, next.ID)
 	}},
 	{"Transaction/OfAHookIsItsTurn", func(f *fixture) {
-		if !f.transacts() {
-			return
-		}
 		run, started, dropped := f.created(), f.newRun(), f.newRun()
 		starts := func(number int64, next store.Run, answer error) store.Turn {
 			t := f.turn(run, number)
@@ -123,9 +108,6 @@ var transactionChecks = []check{
 		equal(f, keys(f.inbox()), []string{store.CreatedKey(started.ID)})
 	}},
 	{"Transaction/ListenersAreTold", func(f *fixture) {
-		if !f.transacts() {
-			return
-		}
 		l := f.listen(f.open())
 		run := f.created()
 		for _, start := range []func(next store.Run){
@@ -147,9 +129,6 @@ var transactionChecks = []check{
 		}
 	}},
 	{"Transaction/ThatHasEndedIsRefused", func(f *fixture) {
-		if !f.transacts() {
-			return
-		}
 		var kept store.Transaction
 		f.must(f.transact(func(in store.Transaction) error {
 			kept = in
@@ -162,9 +141,6 @@ var transactionChecks = []check{
 		f.must(f.store.Create(f.Context(), run))
 	}},
 	{"Transact/MayFailInEveryWay", func(f *fixture) {
-		if !f.transacts() {
-			return
-		}
 		for name, fail := range map[string]func(){
 			"panic":  func() { panic("ouch") },
 			"goexit": runtime.Goexit,
@@ -186,8 +162,7 @@ var transactionChecks = []check{
 			if err := <-over; err == nil {
 				f.Errorf("%s: no error", name)
 			}
-			_, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
-			f.is(err, store.ErrNotFound)
+			f.none(run.WorkflowID, "")
 		}
 		f.is(f.store.Transact(canceled(), func(any) error { return nil }), canceled().Err())
 		f.created() // nobody holds anything
@@ -219,7 +194,5 @@ func (f *fixture) transact(do func(in store.Transaction) error) error {
 // found is the latest run of a workflow ID as a transaction sees it.
 func (f *fixture) found(in store.Transaction, workflowID string) store.Run {
 	f.Helper()
-	run, err := in.Find(f.Context(), f.partition, workflowID, "")
-	f.must(err)
-	return *run
+	return *must(in.Find(f.Context(), f.partition, workflowID, ""))(f)
 }

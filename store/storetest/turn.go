@@ -148,9 +148,7 @@ var turnChecks = []check{
 		equal(f, len(stored), 3)
 		equal(f, stored[0], store.Attempt{Partition: f.partition, Run: run.ID, Call: 1, Number: 1, Name: "charge", Outcome: "failed", ErrorType: "net", Reason: "will retry", Started: 5, Ended: 6, Data: []byte(`{"node":"a"}`)})
 		equal(f, [4]int64{stored[1].Call, int64(stored[1].Number), stored[2].Call, int64(stored[2].Number)}, [4]int64{1, 2, 2, 1})
-		only, err := f.store.Attempts(f.Context(), f.partition, run.ID, store.AttemptRange{Call: 2})
-		f.must(err)
-		equal(f, only, stored[2:])
+		equal(f, must(f.store.Attempts(f.Context(), f.partition, run.ID, store.AttemptRange{Call: 2}))(f), stored[2:])
 	}},
 	{"Turn/LedgerIsReadInParts", func(f *fixture) {
 		run, other := f.created(), f.created()
@@ -164,8 +162,7 @@ var turnChecks = []check{
 		after.Attempts = []store.Attempt{{Call: 2, Number: 4}}
 		f.commits(t, after)
 		read := func(part store.AttemptRange) (keys []store.AttemptKey) {
-			found, err := f.store.Attempts(f.Context(), f.partition, run.ID, part)
-			f.must(err)
+			found := must(f.store.Attempts(f.Context(), f.partition, run.ID, part))(f)
 			for _, a := range found {
 				keys = append(keys, store.AttemptKey{Call: a.Call, Number: a.Number})
 			}
@@ -328,9 +325,7 @@ var turnChecks = []check{
 			inbox := f.inbox()
 			m := inbox[len(inbox)-1]
 			equal(f, [4]string{m.WorkflowID, m.Run, m.Key, m.Kind}, [4]string{s, s, s, s})
-			found, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
-			f.must(err)
-			equal(f, *found, run)
+			equal(f, f.latest(run.WorkflowID), run)
 		}
 	}},
 	{"Turn/BytesHandedOutBelongToTheReceiver", func(f *fixture) {

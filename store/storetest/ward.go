@@ -13,9 +13,7 @@ var wardChecks = []check{
 		run, other := f.created(), f.created()
 		b := f.host("node-b")
 		f.must(f.store.Move(f.Context(), b.away(f, run, []byte(`"tried"`))))
-		counts, err := f.store.Counts(f.Context(), []int{f.partition}, 0)
-		f.must(err)
-		equal(f, counts.Away, 1)
+		equal(f, f.counts([]int{f.partition}, 0).Away, 1)
 		got := f.find(run.ID)
 		equal(f, [3]any{got.Ward, got.Wake, string(got.Detail)}, [3]any{b.ward, store.Arrived, `"tried"`})
 		equal(f, f.dueAt(f.partition), []string{other.ID})
@@ -26,9 +24,7 @@ var wardChecks = []check{
 		back := store.Move{Partition: f.partition, Ward: b.ward, Epoch: b.epoch, Run: run.ID}
 		f.must(b.store.Move(f.Context(), back))
 		equal(f, f.find(run.ID).Ward, 0)
-		counts, err = f.store.Counts(f.Context(), nil, 0)
-		f.must(err)
-		equal(f, counts.Away, 0)
+		equal(f, f.counts(nil, 0).Away, 0)
 		equal(f, string(f.find(run.ID).Detail), `"tried"`)
 		f.commits(f.turn(run, 3))
 		epochs := map[int64]bool{}
@@ -104,9 +100,8 @@ var wardChecks = []check{
 		equal(f, f.find(run.ID).Ward, b.ward)
 	}},
 	{"Ward/EachMessageIsOfOnePlace", func(f *fixture) {
-		run, other := f.created(), f.created()
 		b := f.host("node-b")
-		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		run, other := f.moved(b), f.created()
 		b.takes(f)
 		for i, m := range []store.Message{{WorkflowID: run.WorkflowID}, {WorkflowID: run.WorkflowID, Run: run.ID}, {WorkflowID: other.WorkflowID}, {WorkflowID: "nobody", ForOwner: true}, {WorkflowID: run.WorkflowID, Run: "another run", ForOwner: true}} {
 			m.Partition, m.Key, m.Kind = f.partition, string(rune('a'+i)), "k"
@@ -114,18 +109,13 @@ var wardChecks = []check{
 		}
 		equal(f, f.keysAt(f.partition), []string{"c", "d", "e"})
 		equal(f, f.keysAt(b.place), []string{"a", "b"})
-		all, err := f.store.Inbox(f.Context(), []int{f.partition, b.place}, store.InboxRead{})
-		f.must(err)
+		all := f.inbox(f.partition, b.place)
 		equal(f, len(all), 5)
 		equal(f, [2]int{all[0].Partition, all[2].Partition}, [2]int{b.place, f.partition})
 		for place, want := range map[int][]store.Message{f.partition: all[2:], b.place: all[:2]} {
-			got, err := f.store.Inbox(f.Context(), []int{place}, store.InboxRead{Of: []string{run.WorkflowID, other.WorkflowID, "nobody"}})
-			f.must(err)
-			equal(f, got, want)
+			equal(f, f.readInbox(store.InboxRead{Of: []string{run.WorkflowID, other.WorkflowID, "nobody"}}, place), want)
 		}
-		both, err := f.store.Inbox(f.Context(), []int{f.partition, b.place}, store.InboxRead{Of: []string{run.WorkflowID}})
-		f.must(err)
-		equal(f, both, []store.Message{all[0], all[1], all[4]})
+		equal(f, f.readInbox(store.InboxRead{Of: []string{run.WorkflowID}}, f.partition, b.place), []store.Message{all[0], all[1], all[4]})
 		turn := b.wardTurn(run, 0)
 		turn.Consumed = []int64{all[0].Sequence}
 		b.commits(turn)
@@ -135,12 +125,10 @@ var wardChecks = []check{
 		equal(f, f.keysAt(b.place), nil)
 	}},
 	{"Ward/TheNextOfAChainStaysAndWhatClosesIsAtHome", func(f *fixture) {
-		run := f.created()
 		b := f.host("node-b")
-		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		run := f.moved(b)
 		b.takes(f)
-		next := f.newRun()
-		next.WorkflowID, next.Chain = run.WorkflowID, run.ID
+		next := f.newRunOfChain(run)
 		turn := b.wardTurn(run, 2)
 		turn.State, turn.Create = closed(store.Continued), &next
 		b.commits(turn)
@@ -153,9 +141,8 @@ var wardChecks = []check{
 		f.is(f.store.Move(f.Context(), b.away(f, next, nil)), store.ErrClosed)
 	}},
 	{"Ward/MembersSeeWards", func(f *fixture) {
-		run := f.created()
 		b := f.host("node-b")
-		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		f.moved(b)
 		wards := func() (list []store.Ownership) {
 			return slices.DeleteFunc(f.renew().Owners, func(o store.Ownership) bool { return o.Partition < b.place })
 		}
@@ -171,15 +158,12 @@ var wardChecks = []check{
 		f.is(f.store.Move(f.Context(), b.away(f, f.created(), nil)), store.ErrNoPlace)
 	}},
 	{"Ward/IsDissolvedWhenItsNodeIsGone", func(f *fixture) {
-		run := f.created()
 		b := f.host("node-b")
-		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		run := f.moved(b)
 		b.takes(f)
 		gone := func(epoch int64) bool {
 			f.Helper()
-			is, err := f.store.Dissolve(f.Context(), f.partition, epoch, b.ward)
-			f.must(err)
-			return is
+			return must(f.store.Dissolve(f.Context(), f.partition, epoch, b.ward))(f)
 		}
 		equal(f, gone(f.epoch), false) // it lives
 		_, err := f.store.Dissolve(f.Context(), f.partition, f.epoch+1, b.ward)
@@ -200,16 +184,14 @@ var wardChecks = []check{
 		b.commits(b.wardTurn(run, 3))
 	}},
 	{"Ward/OutlivesItsHome", func(f *fixture) {
-		run := f.created()
 		b := f.host("node-b")
-		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
+		run := f.moved(b)
 		b.takes(f)
 		f.join("node-2")
 		b.commits(b.wardTurn(run, 2))
 		equal(f, f.dueAt(f.partition), nil)
 		f.must(b.store.Leave(f.Context(), b.node))
-		is, err := f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward)
-		f.must(err)
+		is := must(f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward))(f)
 		equal(f, is, true)
 		for _, o := range f.owners() {
 			if o.Node == b.node && !(o.Over && o.Survived && o.Ended) {
@@ -234,10 +216,9 @@ var wardChecks = []check{
 				written <- err
 			}()
 			f.must(b.store.Leave(f.Context(), b.node))
-			is, err := f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward)
-			f.must(err)
+			is := must(f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward))(f)
 			seen := len(f.history(run.ID)) // as of now nothing comes any more
-			err = <-written
+			err := <-written
 			if equal(f, is, true); err == nil != (seen == 2) || len(f.history(run.ID)) != seen {
 				f.Fatalf("the commit said %v, and there were %d turns, then %d", err, seen, len(f.history(run.ID)))
 			}
@@ -295,8 +276,7 @@ func (f *fixture) moved(b *host) store.Run {
 // dueAt lists the hot runs at a place.
 func (f *fixture) dueAt(place int) (ids []string) {
 	f.Helper()
-	due, err := f.store.Due(f.Context(), []int{place}, store.Arrived-1, store.Hot, 0)
-	f.must(err)
+	due := must(f.store.Due(f.Context(), []int{place}, store.Arrived-1, store.Hot, 0))(f)
 	for _, w := range due {
 		equal(f, w.Partition, place)
 		ids = append(ids, w.Run)
@@ -307,8 +287,7 @@ func (f *fixture) dueAt(place int) (ids []string) {
 // keysAt lists the messages at a place.
 func (f *fixture) keysAt(place int) (keys []string) {
 	f.Helper()
-	all, err := f.store.Inbox(f.Context(), []int{place}, store.InboxRead{})
-	f.must(err)
+	all := f.inbox(place)
 	for _, m := range all {
 		keys = append(keys, m.Key)
 	}
