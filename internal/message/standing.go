@@ -64,7 +64,9 @@ func said(word, request string) string {
 // ToSchedule returns a request of a person to a schedule. Requests with one idempotency key
 // count once; those without count each.
 func ToSchedule(g store.Group, name string, m *core.ToSchedule) store.Message {
-	return to(entity.Find(g, entity.Schedule, name), KindToSchedule, said(string(m.Word), m.Request), m)
+	to := to(entity.Find(g, entity.Schedule, name), KindToSchedule, said(string(m.Word), m.Request), m)
+	to.InTurn = true // of two edits the first is obeyed, and both must agree which that is
+	return to
 }
 
 func to(s entity.Standing, kind, key string, m any) store.Message {

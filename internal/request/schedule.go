@@ -62,8 +62,6 @@ func (c *Client) ReplaceSchedule(ctx context.Context, name string, when schedule
 
 // replaceSchedule sets what a schedule does in place of what was set at a time. Of two that replace
 // the same the owner obeys the one whose message comes first; the other one reads that in the inbox.
-// On PostgreSQL, where a message can become visible before one that precedes it, both may read that they
-// were first if they ask within one commit of each other: the log of the schedule has the one refused.
 func (c *Client) replaceSchedule(ctx context.Context, name string, m *core.ToSchedule, old Replaced) error {
 	m.Base = old.Set.UnixNano()
 	done, err := c.replaced(ctx, name, m, false)

@@ -143,10 +143,14 @@ func readerOf(m *store.Message, workflow, open string) (query string, key any) {
 	if m.IfRoom {
 		standing = `CASE WHEN is_full AND status = ANY (` + open + `::text[]) THEN '` + full + `' ELSE status END AS status`
 	}
-	if m.Run != "" {
-		return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = ` + workflow, runID(m.Run)
+	turn := ""
+	if m.InTurn {
+		turn = ` FOR NO KEY UPDATE` // the next one gets its number when this one is visible
 	}
-	return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, m.WorkflowID
+	if m.Run != "" {
+		return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = ` + workflow + turn, runID(m.Run)
+	}
+	return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest` + turn, m.WorkflowID
 }
 
 // unlessPosted returns what to do with a message whose key is taken.
