@@ -143,25 +143,15 @@ func (c *checker) collect(b *syntax.Block) {
 			note(s.Body.To-1, s.Targets...)
 		case *syntax.For:
 			note(s.From, s.Targets...)
-			c.collect(s.Body)
-		case *syntax.While:
-			c.collect(s.Body)
-		case *syntax.If:
-			c.collect(s.Body)
-			for _, e := range s.Elifs {
-				c.collect(e.Body)
-			}
-			if s.Else != nil {
-				c.collect(s.Else.Body)
-			}
 		case *syntax.Try:
-			c.collect(s.Body)
 			for _, h := range s.Handlers {
 				if h.As != nil {
 					note(h.From, *h.As)
 				}
-				c.collect(h.Body)
 			}
+		}
+		for _, inner := range syntax.Blocks(s) {
+			c.collect(inner)
 		}
 	}
 }

@@ -96,8 +96,8 @@ func (p *parser) gateFollows() bool {
 }
 
 // gate reads the declaration of a gate.
-func (p *parser) gate(notes Notes) {
-	g := &Gate{Span: p.tok.Span, Notes: notes}
+func (p *parser) gate(line Line) {
+	g := &Gate{Line: line}
 	p.guard(func() {
 		p.advance()
 		g.Name = p.ident("the name of the gate")
