@@ -216,7 +216,7 @@ func (d *durable) History() (events, most int) {
 
 func (d *durable) Offset(zone string, at time.Time) (seconds int, known bool) {
 	found := workflow.SideEffect(d.wf, "time zone", func() *int {
-		if seconds, known := eval.ZoneOffset(zone, at); known {
+		if seconds, known := (eval.Zones{}).Offset(zone, at); known {
 			return &seconds
 		}
 		return nil
@@ -228,11 +228,11 @@ func (d *durable) Offset(zone string, at time.Time) (seconds int, known bool) {
 }
 
 func (d *durable) Instant(zone string, wall int64) time.Time {
-	return time.Unix(workflow.SideEffect(d.wf, "time in zone", func() int64 { return eval.ZoneInstant(zone, wall).Unix() }), 0)
+	return time.Unix(workflow.SideEffect(d.wf, "time in zone", func() int64 { return eval.Zones{}.Instant(zone, wall).Unix() }), 0)
 }
 
 func (d *durable) ZoneName(zone string, at time.Time) string {
-	return workflow.SideEffect(d.wf, "name of time zone", func() string { return eval.ZoneName(zone, at) })
+	return workflow.SideEffect(d.wf, "name of time zone", func() string { return eval.Zones{}.ZoneName(zone, at) })
 }
 
 func (d *durable) Turn() int64     { return workflow.Now(d.wf).UnixNano() }
