@@ -104,11 +104,9 @@ func (c *checker) returns(s *syntax.Return) {
 
 // isPlain reports whether an expression is a value that is not a list.
 func isPlain(x syntax.Expr) bool {
-	switch x.(type) {
-	case *syntax.Int, *syntax.Float, *syntax.String, *syntax.Bool, *syntax.None, *syntax.Dict:
-		return true
-	}
-	return false
+	_, isNone := x.(*syntax.None)
+	kind := kindOf(x)
+	return isNone || kind != "" && kind != KindList
 }
 
 func (c *checker) sleep(s *syntax.Sleep) {
