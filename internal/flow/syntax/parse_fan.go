@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,9 +182,7 @@ func (x *Action) verify() string {
 	if x.Verify == nil {
 		return ""
 	}
-	b := inline{most: math.MaxInt}
-	write(&b, x.Verify, levelOr)
-	return " [verify: " + b.String() + "]"
+	return " [verify: " + flat(x.Verify, levelOr) + "]"
 }
 
 // options are the brackets of a fan, with a blank before them.

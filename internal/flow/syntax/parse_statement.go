@@ -267,28 +267,17 @@ func (p *parser) except(c *Except) {
 
 // typeName reads the name of an error type: a word, words with dots, or a text.
 func (p *parser) typeName() Ident {
-	if p.tok.kind == text && p.tok.value != "" {
-		id := Ident{p.tok.Span, p.tok.value}
-		p.advance()
-		return id
+	if p.quoted() {
+		return p.named(p.tok.value)
 	}
 	return p.dotted("an error type")
 }
 
 // dotted reads words with dots between them.
 func (p *parser) dotted(expected string) Ident {
-	part := func() Ident {
-		if p.tok.kind == keyword { // the names of actions and types are not ours to choose
-			id := Ident{p.tok.Span, p.tok.text}
-			p.advance()
-			return id
-		}
-		return p.ident(expected)
-	}
-	id := part()
-	for p.tok.is(".") {
-		p.advance()
-		next := part()
+	id := p.anyWord(expected)
+	for p.take(".") {
+		next := p.anyWord(expected)
 		id.Name += "." + next.Name
 		id.To = next.To
 	}

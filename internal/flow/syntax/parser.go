@@ -393,7 +393,23 @@ func (p *parser) ident(expected string) Ident {
 		}
 		p.unexpected(expected, hint)
 	}
-	id := Ident{p.tok.Span, p.tok.text}
+	return p.named(p.tok.text)
+}
+
+// anyWord reads a name that is not the program's to choose, so it may be a keyword.
+func (p *parser) anyWord(expected string) Ident {
+	if p.tok.kind == keyword {
+		return p.named(p.tok.text)
+	}
+	return p.ident(expected)
+}
+
+// quoted reports whether a name in quotes stands there.
+func (p *parser) quoted() bool { return p.tok.kind == text && p.tok.value != "" }
+
+// named advances past a token that is a name.
+func (p *parser) named(name string) Ident {
+	id := Ident{p.tok.Span, name}
 	p.advance()
 	return id
 }
