@@ -97,27 +97,28 @@ type durable struct {
 
 // begin starts an action.
 func (d *durable) begin(a eval.Action) workflow.Future[json.RawMessage] {
-	args, err := eval.EncodeArgs(a.Args)
-	if err != nil {
-		panic(err) // all values can be encoded
-	}
 	options := seal.ActivityOptions{}
 	if def := d.runtime.actions[a.Name]; def != nil {
 		options = seal.Of(def).Options
 	}
 	options.Retry = &a.Policy
 	if a.Verify != nil {
-		args, err := eval.EncodeArgs(a.Verify.Args)
-		if err != nil {
-			panic(err) // all values can be encoded
-		}
-		options.VerifyBy = seal.VerifiedBy(a.Verify.Name, json.RawMessage(args))
+		options.VerifyBy = seal.VerifiedBy(a.Verify.Name, encoded(a.Verify.Args))
 	}
 	for _, g := range a.Gates { // besides those of the declaration
 		options.Gates = append(slices.Clip(options.Gates), gate.FromSpec(gateSpec(g)))
 	}
 	handle := activity.Declare[json.RawMessage, json.RawMessage](a.Name, seal.With(func(o *seal.ActivityOptions) { *o = options }))
-	return workflow.Async(d.wf, handle, json.RawMessage(args))
+	return workflow.Async(d.wf, handle, encoded(a.Args))
+}
+
+// encoded is the arguments of an action as JSON.
+func encoded(args *eval.Dict) json.RawMessage {
+	data, err := eval.EncodeArgs(args)
+	if err != nil {
+		panic(err) // all values can be encoded
+	}
+	return data
 }
 
 // gateSpec is a gate as the engine takes it.
