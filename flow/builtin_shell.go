@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -29,14 +30,9 @@ func runCommand(ctx context.Context, in command) (output, error) {
 	cmd := shellCommand(ctx, in.Command)
 	cmd.Dir, cmd.Stdin = in.Dir, strings.NewReader(in.Stdin)
 	cmd.WaitDelay = time.Second // for what it leaves behind with its output open
-	var names []string
-	for name := range in.Env {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	if len(names) > 0 {
+	if len(in.Env) > 0 {
 		cmd.Env = cmd.Environ()
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 			cmd.Env = append(cmd.Env, name+"="+in.Env[name])
 		}
 	}

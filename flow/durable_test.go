@@ -130,13 +130,15 @@ func (c *counting) History() (events, most int) { return 0, 0 }
 func (c *counting) Sleep(d time.Duration) error { c.turn++; time.Sleep(d); return nil }
 
 // Instant is what the database of time zones says.
-func (c *counting) Instant(zone string, wall int64) time.Time { return eval.ZoneInstant(zone, wall) }
+func (c *counting) Instant(zone string, wall int64) time.Time {
+	return eval.Zones{}.Instant(zone, wall)
+}
 
 // ZoneName is what the database of time zones says.
-func (c *counting) ZoneName(zone string, at time.Time) string { return eval.ZoneName(zone, at) }
+func (c *counting) ZoneName(zone string, at time.Time) string { return eval.Zones{}.ZoneName(zone, at) }
 
 func (c *counting) Offset(zone string, at time.Time) (seconds int, known bool) {
-	return eval.ZoneOffset(zone, at)
+	return eval.Zones{}.Offset(zone, at)
 }
 
 func (c *counting) Act(a eval.Action) (eval.Value, error) {

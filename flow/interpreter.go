@@ -97,27 +97,28 @@ type durable struct {
 
 // begin starts an action.
 func (d *durable) begin(a eval.Action) workflow.Future[json.RawMessage] {
-	args, err := eval.EncodeArgs(a.Args)
-	if err != nil {
-		panic(err) // all values can be encoded
-	}
 	options := seal.ActivityOptions{}
 	if def := d.runtime.actions[a.Name]; def != nil {
 		options = seal.Of(def).Options
 	}
 	options.Retry = &a.Policy
 	if a.Verify != nil {
-		args, err := eval.EncodeArgs(a.Verify.Args)
-		if err != nil {
-			panic(err) // all values can be encoded
-		}
-		options.VerifyBy = seal.VerifiedBy(a.Verify.Name, json.RawMessage(args))
+		options.VerifyBy = seal.VerifiedBy(a.Verify.Name, encoded(a.Verify.Args))
 	}
 	for _, g := range a.Gates { // besides those of the declaration
 		options.Gates = append(slices.Clip(options.Gates), gate.FromSpec(gateSpec(g)))
 	}
 	handle := activity.Declare[json.RawMessage, json.RawMessage](a.Name, seal.With(func(o *seal.ActivityOptions) { *o = options }))
-	return workflow.Async(d.wf, handle, json.RawMessage(args))
+	return workflow.Async(d.wf, handle, encoded(a.Args))
+}
+
+// encoded is the arguments of an action as JSON.
+func encoded(args *eval.Dict) json.RawMessage {
+	data, err := eval.EncodeArgs(args)
+	if err != nil {
+		panic(err) // all values can be encoded
+	}
+	return data
 }
 
 // gateSpec is a gate as the engine takes it.
@@ -216,7 +217,7 @@ func (d *durable) History() (events, most int) {
 
 func (d *durable) Offset(zone string, at time.Time) (seconds int, known bool) {
 	found := workflow.SideEffect(d.wf, "time zone", func() *int {
-		if seconds, known := eval.ZoneOffset(zone, at); known {
+		if seconds, known := (eval.Zones{}).Offset(zone, at); known {
 			return &seconds
 		}
 		return nil
@@ -228,11 +229,11 @@ func (d *durable) Offset(zone string, at time.Time) (seconds int, known bool) {
 }
 
 func (d *durable) Instant(zone string, wall int64) time.Time {
-	return time.Unix(workflow.SideEffect(d.wf, "time in zone", func() int64 { return eval.ZoneInstant(zone, wall).Unix() }), 0)
+	return time.Unix(workflow.SideEffect(d.wf, "time in zone", func() int64 { return eval.Zones{}.Instant(zone, wall).Unix() }), 0)
 }
 
 func (d *durable) ZoneName(zone string, at time.Time) string {
-	return workflow.SideEffect(d.wf, "name of time zone", func() string { return eval.ZoneName(zone, at) })
+	return workflow.SideEffect(d.wf, "name of time zone", func() string { return eval.Zones{}.ZoneName(zone, at) })
 }
 
 func (d *durable) Turn() int64     { return workflow.Now(d.wf).UnixNano() }

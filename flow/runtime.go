@@ -97,8 +97,6 @@ func New(options ...Option) (*Runtime, error) {
 		if info, err := os.Stat(s.files); err != nil || !info.IsDir() {
 			faults = append(faults, fmt.Errorf("flow.Files: %q is no directory; name one that exists", s.files))
 		}
-	}
-	if s.files != "" {
 		s.files = FilesOf(s.files)
 	}
 	var own []activity.Definition

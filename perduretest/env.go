@@ -277,30 +277,28 @@ func (e *Env) close() {
 // logger writes what an engine says to the test's own output, until the
 // process is dead.
 func (l *life) logger(t testing.TB) *slog.Logger {
-	return slog.New(&mortal{slog.NewTextHandler(t.Output(), nil), l.plan.Crashed()})
+	return slog.New(&mortal{slog.NewTextHandler(t.Output(), nil), l.plan})
 }
 
 // mortal is a handler that is silent after the death of its process.
 type mortal struct {
 	slog.Handler
-	dead <-chan struct{}
+	process *faulty.Plan
 }
 
 func (m *mortal) Handle(ctx context.Context, r slog.Record) error {
-	select {
-	case <-m.dead:
+	if m.process.IsCrashed() {
 		return nil
-	default:
-		return m.Handler.Handle(ctx, r)
 	}
+	return m.Handler.Handle(ctx, r)
 }
 
 func (m *mortal) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &mortal{m.Handler.WithAttrs(attrs), m.dead}
+	return &mortal{m.Handler.WithAttrs(attrs), m.process}
 }
 
 func (m *mortal) WithGroup(name string) slog.Handler {
-	return &mortal{m.Handler.WithGroup(name), m.dead}
+	return &mortal{m.Handler.WithGroup(name), m.process}
 }
 
 // engineOptions are what every engine of the environment is opened with.

@@ -28,15 +28,6 @@ type life struct {
 	over   chan struct{} // closed when everything of it is gone
 }
 
-func (l *life) crashed() bool {
-	select {
-	case <-l.plan.Crashed():
-		return true
-	default:
-		return false
-	}
-}
-
 // ops lists the writes of the life, with the number of writes before it.
 func (l *life) ops(before int) []string {
 	ops := l.plan.Ops()
@@ -80,7 +71,7 @@ func (e *Env) await() (*life, error) {
 			}
 			return nil, errClosed
 		}
-		if l := e.life; l != nil && l.engine != nil && !l.crashed() {
+		if l := e.life; l != nil && l.engine != nil && !l.plan.IsCrashed() {
 			e.mu.Unlock()
 			return l, nil
 		}
@@ -166,7 +157,7 @@ func (e *Env) start(l *life) error {
 func (e *Env) insist(l *life, f func() error) error {
 	for {
 		err := f()
-		if err == nil || !store.Unavailable(err) || l.crashed() || e.isClosed() {
+		if err == nil || !store.Unavailable(err) || l.plan.IsCrashed() || e.isClosed() {
 			return err
 		}
 		time.Sleep(time.Second)
@@ -178,7 +169,7 @@ func (e *Env) end(l *life, failure error) (again bool) {
 	if l.engine != nil {
 		kill(l.engine)
 	}
-	crashed := l.crashed()
+	crashed := l.plan.IsCrashed()
 	failure = errors.Join(failure, l.plan.Reap())
 	if crashed {
 		failure = nil // what a dying process said does not count
@@ -214,7 +205,7 @@ func (e *Env) stop(ctx context.Context, l *life) error {
 	if eng != nil {
 		err = eng.Stop(ctx)
 	}
-	if l.crashed() || store.Unavailable(err) {
+	if l.plan.IsCrashed() || store.Unavailable(err) {
 		err = nil // the process ends all the same
 	}
 	l.asking.Do(func() { close(l.asked) })

@@ -226,7 +226,7 @@ func (e *Env) persist(parent context.Context, ask func(context.Context, *perdure
 			return err
 		case ctx.Err() != nil:
 			return fmt.Errorf("%w: no answer within %s of virtual time", errImpatient, e.config.patience)
-		case l.crashed() || errors.Is(err, perdure.ErrStopped):
+		case l.plan.IsCrashed() || errors.Is(err, perdure.ErrStopped):
 			<-l.over
 		case store.Unavailable(err):
 			time.Sleep(100 * time.Millisecond)

@@ -159,7 +159,7 @@ func (p *Plan) Outage(on bool) {
 func (p *Plan) Crash() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.isCrashed() {
+	if !p.IsCrashed() {
 		close(p.crashed)
 	}
 }
@@ -167,7 +167,8 @@ func (p *Plan) Crash() {
 // Crashed is closed when the process has died.
 func (p *Plan) Crashed() <-chan struct{} { return p.crashed }
 
-func (p *Plan) isCrashed() bool {
+// IsCrashed reports whether the process has died.
+func (p *Plan) IsCrashed() bool {
 	select {
 	case <-p.crashed:
 		return true
@@ -195,7 +196,7 @@ func (p *Plan) Reap() error {
 func (p *Plan) begin(op string, as count) ([]Fault, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.isCrashed() {
+	if p.IsCrashed() {
 		return nil, ErrCrashed
 	}
 	var faults []Fault
@@ -224,7 +225,7 @@ func (p *Plan) begin(op string, as count) ([]Fault, error) {
 
 // end decides what a call that did its work may answer.
 func (p *Plan) end() error {
-	if p.isCrashed() {
+	if p.IsCrashed() {
 		return ErrCrashed
 	}
 	return nil

@@ -75,6 +75,19 @@ func (s *faultyStore) perform(ctx context.Context, as count, op string, do func(
 	return err
 }
 
+// change runs a verb that is counted and answers. An answer that is lost is none.
+func change[T any](ctx context.Context, s *faultyStore, as count, op string, do func() (T, error)) (T, error) {
+	var answer, none T
+	err := s.perform(ctx, as, op, func() (err error) {
+		answer, err = do()
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return answer, nil
+}
+
 // sleep waits like a slow database: a crash or the caller can end it.
 func (s *faultyStore) sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

@@ -7,39 +7,15 @@ import (
 )
 
 func (s *faultyStore) Attend(ctx context.Context, worker store.Worker) (*store.Attendance, error) {
-	var answer *store.Attendance
-	err := s.perform(ctx, renewals, "Attend", func() (err error) {
-		answer, err = s.inner.Attend(ctx, worker)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
+	return change(ctx, s, renewals, "Attend", func() (*store.Attendance, error) { return s.inner.Attend(ctx, worker) })
 }
 
 func (s *faultyStore) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
-	var claimed []store.Task
-	err := s.write(ctx, "ClaimTasks", func() (err error) {
-		claimed, err = s.inner.ClaimTasks(ctx, claim)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return claimed, nil
+	return change(ctx, s, writes, "ClaimTasks", func() ([]store.Task, error) { return s.inner.ClaimTasks(ctx, claim) })
 }
 
 func (s *faultyStore) SettleTasks(ctx context.Context, worker string, settled []store.SettledTask) ([]error, error) {
-	var errs []error
-	err := s.write(ctx, "SettleTasks", func() (err error) {
-		errs, err = s.inner.SettleTasks(ctx, worker, settled)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return errs, nil
+	return change(ctx, s, writes, "SettleTasks", func() ([]error, error) { return s.inner.SettleTasks(ctx, worker, settled) })
 }
 
 func (s *faultyStore) Tasks(ctx context.Context, filter store.TaskFilter) ([]store.Task, error) {

@@ -12,15 +12,7 @@ func (s *faultyStore) Join(ctx context.Context, node store.Node) error {
 }
 
 func (s *faultyStore) Renew(ctx context.Context, renewal store.Renewal) (*store.Membership, error) {
-	var members *store.Membership
-	err := s.perform(ctx, renewals, "Renew", func() (err error) {
-		members, err = s.inner.Renew(ctx, renewal)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return members, nil
+	return change(ctx, s, renewals, "Renew", func() (*store.Membership, error) { return s.inner.Renew(ctx, renewal) })
 }
 
 func (s *faultyStore) Leave(ctx context.Context, node string) error {
@@ -28,15 +20,7 @@ func (s *faultyStore) Leave(ctx context.Context, node string) error {
 }
 
 func (s *faultyStore) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
-	var claimed []store.Ownership
-	err := s.write(ctx, "Claim", func() (err error) {
-		claimed, err = s.inner.Claim(ctx, node, partitions)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return claimed, nil
+	return change(ctx, s, writes, "Claim", func() ([]store.Ownership, error) { return s.inner.Claim(ctx, node, partitions) })
 }
 
 func (s *faultyStore) Move(ctx context.Context, move store.Move) error {
@@ -44,11 +28,7 @@ func (s *faultyStore) Move(ctx context.Context, move store.Move) error {
 }
 
 func (s *faultyStore) Dissolve(ctx context.Context, partition int, epoch int64, ward int) (gone bool, err error) {
-	err = s.write(ctx, "Dissolve", func() (err error) {
-		gone, err = s.inner.Dissolve(ctx, partition, epoch, ward)
-		return err
-	})
-	return gone && err == nil, err
+	return change(ctx, s, writes, "Dissolve", func() (bool, error) { return s.inner.Dissolve(ctx, partition, epoch, ward) })
 }
 
 func (s *faultyStore) Release(ctx context.Context, node string, partitions []int) error {
@@ -56,30 +36,14 @@ func (s *faultyStore) Release(ctx context.Context, node string, partitions []int
 }
 
 func (s *faultyStore) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
-	var result store.Result
-	err := s.write(ctx, fmt.Sprintf("Commit of %d turns", len(turns)), func() (err error) {
-		result, err = s.inner.Commit(ctx, turns)
-		return err
-	})
-	if err != nil {
-		return store.Result{}, err
-	}
-	return result, nil
+	return change(ctx, s, writes, fmt.Sprintf("Commit of %d turns", len(turns)), func() (store.Result, error) { return s.inner.Commit(ctx, turns) })
 }
 
 func (s *faultyStore) Group(ctx context.Context, name string) (store.Group, error) {
 	if name == "" { // it is always there
 		return read(s, "Group", func() (store.Group, error) { return s.inner.Group(ctx, name) })
 	}
-	var group store.Group
-	err := s.write(ctx, "Group", func() (err error) {
-		group, err = s.inner.Group(ctx, name)
-		return err
-	})
-	if err != nil {
-		return store.Group{}, err
-	}
-	return group, nil
+	return change(ctx, s, writes, "Group", func() (store.Group, error) { return s.inner.Group(ctx, name) })
 }
 
 func (s *faultyStore) Secret(ctx context.Context) ([]byte, error) {
@@ -95,39 +59,15 @@ func (s *faultyStore) Post(ctx context.Context, message store.Message) error {
 }
 
 func (s *faultyStore) Take(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
-	var taken []store.Message
-	err := s.write(ctx, "Take", func() (err error) {
-		taken, err = s.inner.Take(ctx, partition, workflowID)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return taken, nil
+	return change(ctx, s, writes, "Take", func() ([]store.Message, error) { return s.inner.Take(ctx, partition, workflowID) })
 }
 
 func (s *faultyStore) Switch(ctx context.Context, w store.Switch) (store.Switch, error) {
-	var written store.Switch
-	err := s.write(ctx, "Switch", func() (err error) {
-		written, err = s.inner.Switch(ctx, w)
-		return err
-	})
-	if err != nil {
-		return store.Switch{}, err
-	}
-	return written, nil
+	return change(ctx, s, writes, "Switch", func() (store.Switch, error) { return s.inner.Switch(ctx, w) })
 }
 
 func (s *faultyStore) Delete(ctx context.Context, d store.Deletion) (int, error) {
-	var deleted int
-	err := s.write(ctx, "Delete", func() (err error) {
-		deleted, err = s.inner.Delete(ctx, d)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return deleted, nil
+	return change(ctx, s, writes, "Delete", func() (int, error) { return s.inner.Delete(ctx, d) })
 }
 
 // Within counts what is done inside a transaction that is not the store's: a fault

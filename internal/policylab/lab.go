@@ -151,7 +151,7 @@ func (l *Lab) classify(c *Call, r *replay) {
 	}
 }
 
-func differ(a, b int) int { return max(a-b, b-a) }
+func differ[N int | int64](a, b N) N { return max(a-b, b-a) }
 
 // Report returns the result of the trial.
 func (l *Lab) Report() *view.PolicyTrial {

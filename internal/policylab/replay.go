@@ -251,7 +251,7 @@ func (r *replay) elsewhere(due, ended int64) {
 func (r *replay) nearest(due int64) (i int, known bool) {
 	all, i := r.call.Attempts, r.at
 	last := len(all) - 1
-	far := func(i int) int64 { return abs(due - r.call.due(i)) }
+	far := func(i int) int64 { return differ(due, r.call.due(i)) }
 	if i < last && far(i+1) <= far(i) {
 		i++
 	}
@@ -286,11 +286,4 @@ func (r *replay) around(due int64, success int) int {
 		return success
 	}
 	return before
-}
-
-func abs(n int64) int64 {
-	if n < 0 {
-		return -n
-	}
-	return n
 }

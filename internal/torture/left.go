@@ -2,7 +2,6 @@ package torture
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,7 +76,7 @@ func leftNow(ctx context.Context, e *perdure.Engine, schema string) (found []wit
 	}
 	statements := Remains(schema)
 	for _, what := range slices.Sorted(maps.Keys(statements)) {
-		rows, err := texts(ctx, e, statements[what])
+		rows, err := witness.Rows(ctx, e, statements[what], func(text *string) []any { return []any{text} })
 		if err != nil {
 			add("what is left cannot be read", err)
 			break
@@ -87,27 +86,4 @@ func leftNow(ctx context.Context, e *perdure.Engine, schema string) (found []wit
 		}
 	}
 	return found
-}
-
-// texts reads the rows of a statement, in the engine's database.
-func texts(ctx context.Context, e *perdure.Engine, statement string) (all []string, err error) {
-	err = witness.Patiently(ctx, func() error {
-		return perdure.Transact(ctx, e, func(ctx context.Context, tx *sql.Tx) error {
-			all = nil
-			rows, err := tx.QueryContext(ctx, statement)
-			if err != nil {
-				return err
-			}
-			defer rows.Close()
-			for rows.Next() {
-				var text string
-				if err := rows.Scan(&text); err != nil {
-					return err
-				}
-				all = append(all, text)
-			}
-			return rows.Err()
-		})
-	})
-	return all, err
 }

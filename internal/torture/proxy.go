@@ -299,11 +299,7 @@ func (p *Proxy) Relieve() {
 }
 
 // IsHolding reports whether something is held back.
-func (p *Proxy) IsHolding() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.waiting > 0
-}
+func (p *Proxy) IsHolding() bool { return p.count(&p.waiting) > 0 }
 
 // Refuse cuts all connections and accepts no more.
 func (p *Proxy) Refuse() {
@@ -315,24 +311,18 @@ func (p *Proxy) Refuse() {
 func (p *Proxy) Accept() { p.set(func() { p.closed = false }) }
 
 // Commits is how many transactions the server committed so far.
-func (p *Proxy) Commits() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.durable
-}
+func (p *Proxy) Commits() int { return p.count(&p.durable) }
 
 // Losses is how many answers were lost so far.
-func (p *Proxy) Losses() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.lost
-}
+func (p *Proxy) Losses() int { return p.count(&p.lost) }
 
 // Refusals is how many commits were refused so far.
-func (p *Proxy) Refusals() int {
+func (p *Proxy) Refusals() int { return p.count(&p.refused) }
+
+func (p *Proxy) count(n *int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.refused
+	return *n
 }
 
 // Reset cuts all connections there are.

@@ -49,12 +49,12 @@ type service struct {
 	opened atomic.Pointer[perdure.Engine]
 }
 
-// engine is the process's, once it is open.
-func (s *service) engine() (*perdure.Engine, error) {
+// ask asks the engine of the process, once that is open.
+func (s *service) ask(question func(context.Context, *perdure.Engine) error) error {
 	if e := s.opened.Load(); e != nil {
-		return e, nil
+		return question(context.Background(), e)
 	}
-	return nil, errors.New("the process is not open yet")
+	return errors.New("the process is not open yet")
 }
 
 // Setup is what a process is told at first.
@@ -123,61 +123,48 @@ type Request struct {
 }
 
 // Start starts a run and answers its run ID.
-func (s *service) Start(in Request, run *string) (err error) {
-	e, err := s.engine()
-	if err != nil {
-		return err
-	}
-	ctx := context.Background()
-	if s.host.Start != nil {
-		id, known, err := s.host.Start(ctx, e, in)
-		if known {
-			*run = id
-			return err
+func (s *service) Start(in Request, run *string) error {
+	return s.ask(func(ctx context.Context, e *perdure.Engine) (err error) {
+		if s.host.Start != nil {
+			id, known, err := s.host.Start(ctx, e, in)
+			if known {
+				*run = id
+				return err
+			}
 		}
-	}
-	*run, err = witness.Start(ctx, e, in.Shape, in.ID, in.Value)
-	return err
+		*run, err = witness.Start(ctx, e, in.Shape, in.ID, in.Value)
+		return err
+	})
 }
 
 // Signal sends a run its numbered signal.
 func (s *service) Signal(in Request, _ *struct{}) error {
-	e, err := s.engine()
-	if err != nil {
-		return err
-	}
-	return witness.Signal(context.Background(), e, in.ID, in.Value)
+	return s.ask(func(ctx context.Context, e *perdure.Engine) error { return witness.Signal(ctx, e, in.ID, in.Value) })
 }
 
 // Result waits for a run.
-func (s *service) Result(id string, out *int) (err error) {
-	e, err := s.engine()
-	if err != nil {
+func (s *service) Result(id string, out *int) error {
+	return s.ask(func(ctx context.Context, e *perdure.Engine) (err error) {
+		*out, err = perdure.Attach[int](e, id).Result(ctx)
 		return err
-	}
-	*out, err = perdure.Attach[int](e, id).Result(context.Background())
-	return err
+	})
 }
 
 // Health returns what keeps the process from working.
 func (s *service) Health(_ struct{}, problem *string) error {
-	e, err := s.engine()
-	if err != nil {
-		return err
-	}
-	if err := e.Health(); err != nil {
-		*problem = err.Error()
-	}
-	return nil
+	return s.ask(func(_ context.Context, e *perdure.Engine) error {
+		if err := e.Health(); err != nil {
+			*problem = err.Error()
+		}
+		return nil
+	})
 }
 
 // Stop stops the engine, which waits so long for attempts that run.
 func (s *service) Stop(patience time.Duration, _ *struct{}) error {
-	e, err := s.engine()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return e.Stop(ctx)
+	return s.ask(func(ctx context.Context, e *perdure.Engine) error {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return e.Stop(ctx)
+	})
 }

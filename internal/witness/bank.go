@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -32,14 +31,7 @@ var (
 
 	// Bank posts n times.
 	Bank = workflow.New("bank", func(wf *workflow.Context, n int) (int, error) {
-		v := n
-		for i := range n {
-			var err error
-			if v, err = workflow.Call(wf, post, Effect{Step: fmt.Sprint("b", i), Order: i, Value: v}); err != nil {
-				return 0, err
-			}
-		}
-		return v, nil
+		return inRow(wf, n, post, Effect{Step: "b", Value: n})
 	})
 )
 
@@ -79,22 +71,23 @@ type posting struct {
 	times     int
 }
 
-// readPostings reads the table.
-func readPostings(ctx context.Context, e *perdure.Engine, table string) (all []posting, err error) {
+// Rows reads the rows of a statement, in the engine's database, each into the places that are
+// made of its value.
+func Rows[T any](ctx context.Context, e *perdure.Engine, statement string, into func(*T) []any) (all []T, err error) {
 	err = Patiently(ctx, func() error {
 		return perdure.Transact(ctx, e, func(ctx context.Context, tx *sql.Tx) error {
 			all = nil
-			rows, err := tx.QueryContext(ctx, `SELECT key, side, count(*) FROM `+table+` GROUP BY key, side`)
+			rows, err := tx.QueryContext(ctx, statement)
 			if err != nil {
 				return err
 			}
 			defer rows.Close()
 			for rows.Next() {
-				var p posting
-				if err := rows.Scan(&p.key, &p.side, &p.times); err != nil {
+				var row T
+				if err := rows.Scan(into(&row)...); err != nil {
 					return err
 				}
-				all = append(all, p)
+				all = append(all, row)
 			}
 			return rows.Err()
 		})
@@ -119,7 +112,8 @@ func (j *judge) judgeBank() {
 	if j.Postings == "" {
 		return
 	}
-	all, err := readPostings(j.ctx, j.Engine, j.Postings)
+	statement := `SELECT key, side, count(*) FROM ` + j.Postings + ` GROUP BY key, side`
+	all, err := Rows(j.ctx, j.Engine, statement, func(p *posting) []any { return []any{&p.key, &p.side, &p.times} })
 	if err != nil {
 		j.find(Wrong, "%v", err)
 		return

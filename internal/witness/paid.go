@@ -3,7 +3,6 @@ package witness
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -70,13 +69,7 @@ func find(ctx context.Context, e Effect, _ activity.Doubt) (activity.Found[int],
 
 // paid makes three payments.
 var paid = workflow.New("paid", func(wf *workflow.Context, v int) (int, error) {
-	for i := range 3 {
-		var err error
-		if v, err = workflow.Call(wf, pay, Effect{Step: fmt.Sprint("m", i), Order: i, Value: v}); err != nil {
-			return 0, err
-		}
-	}
-	return v, nil
+	return inRow(wf, 3, pay, Effect{Step: "m", Value: v})
 })
 
 // Charges returns how often a call was charged.

@@ -109,17 +109,25 @@ var (
 	})
 )
 
+// inRow makes a number of effects one after the other, each of what the one before has made of
+// the value. The names of their steps are numbered.
+func inRow(wf *workflow.Context, n int, of activity.Activity[Effect, int], e Effect) (int, error) {
+	step := e.Step
+	for i := range n {
+		var err error
+		e.Step, e.Order = fmt.Sprint(step, i), i
+		if e.Value, err = workflow.Call(wf, of, e); err != nil {
+			return 0, err
+		}
+	}
+	return e.Value, nil
+}
+
 // The workflows. Each takes a number and computes from it in its own way; what
 // it must come to is written beside it.
 var (
 	sequence = workflow.New("sequence", func(wf *workflow.Context, v int) (int, error) {
-		for i := range 5 {
-			var err error
-			if v, err = workflow.Call(wf, act, Effect{Step: fmt.Sprint("s", i), Order: i, Value: v}); err != nil {
-				return 0, err
-			}
-		}
-		return v, nil
+		return inRow(wf, 5, act, Effect{Step: "s", Value: v})
 	})
 
 	parallel = workflow.New("parallel", func(wf *workflow.Context, v int) (int, error) {
@@ -139,13 +147,7 @@ var (
 	})
 
 	flaky = workflow.New("flaky", func(wf *workflow.Context, v int) (int, error) {
-		for i := range 3 {
-			var err error
-			if v, err = workflow.Call(wf, act, Effect{Step: fmt.Sprint("f", i), Order: i, Value: v, Fails: 2}); err != nil {
-				return 0, err
-			}
-		}
-		return v, nil
+		return inRow(wf, 3, act, Effect{Step: "f", Value: v, Fails: 2})
 	})
 
 	timers = workflow.New("timers", func(wf *workflow.Context, v int) (int, error) {

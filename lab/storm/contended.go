@@ -2,7 +2,6 @@ package storm
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/retry"
@@ -25,14 +24,10 @@ type Contended struct {
 }
 
 func (c Contended) check(s *Scenario) error {
-	var errs []error
-	if c.Trip <= 0 || c.Trip > maxTime {
-		errs = append(errs, fmt.Errorf("Trip is %v; allowed is more than 0, up to %v", c.Trip, maxTime))
-	}
-	if len(s.Faults) > 0 {
-		errs = append(errs, errors.New("a contended row has no faults but its conflicts; use a Server for others"))
-	}
-	return errors.Join(errs...)
+	var wrong mistakes
+	wrong.when(c.Trip <= 0 || c.Trip > maxTime, "Trip is %v; allowed is more than 0, up to %v", c.Trip, maxTime)
+	wrong.when(len(s.Faults) > 0, "a contended row has no faults but its conflicts; use a Server for others")
+	return errors.Join(wrong...)
 }
 
 func (c Contended) open(w *world) service {

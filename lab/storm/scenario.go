@@ -123,62 +123,47 @@ func (s *Scenario) recovery() time.Duration {
 	return at
 }
 
+// mistakes are what is wrong with a scenario, or with a part of it.
+type mistakes []error
+
+// when notes a mistake if there is one.
+func (m *mistakes) when(wrong bool, format string, args ...any) {
+	if wrong {
+		*m = append(*m, fmt.Errorf(format, args...))
+	}
+}
+
+// within notes the mistakes in a part of the scenario.
+func (m *mistakes) within(part string, err error) { m.when(err != nil, "storm: %s: %w", part, err) }
+
 // check lists all that is wrong with the scenario.
 func (s *Scenario) check() error {
-	var errs []error
-	wrong := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("storm: "+format, args...))
-	}
-	if s.Tasks < 1 || s.Tasks > maxTasks {
-		wrong("Tasks is %d; allowed is 1 to %d", s.Tasks, maxTasks)
-	}
-	if s.Until < 0 || s.Until > maxUntil {
-		wrong("Until is %v; allowed is 0 (%v) to %v", s.Until, DefaultUntil, maxUntil)
-	}
-	if s.Over < 0 || s.Over > s.until() {
-		wrong("Over is %v; allowed is 0 to Until, which is %v", s.Over, s.until())
-	}
-	if err := s.Policy.Validate(); err != nil {
-		wrong("Policy: %w", err)
-	}
+	var wrong mistakes
+	wrong.when(s.Tasks < 1 || s.Tasks > maxTasks, "storm: Tasks is %d; allowed is 1 to %d", s.Tasks, maxTasks)
+	wrong.when(s.Until < 0 || s.Until > maxUntil, "storm: Until is %v; allowed is 0 (%v) to %v", s.Until, DefaultUntil, maxUntil)
+	wrong.when(s.Over < 0 || s.Over > s.until(), "storm: Over is %v; allowed is 0 to Until, which is %v", s.Over, s.until())
+	wrong.within("Policy", s.Policy.Validate())
 	if s.Gate != nil {
-		if err := s.Gate.Validate(); err != nil {
-			wrong("Gate: %w", err)
-		}
+		wrong.within("Gate", s.Gate.Validate())
 	}
 	for i, f := range s.Faults {
-		if err := f.check(); err != nil {
-			wrong("Faults[%d]: %w", i, err)
-		}
+		wrong.within(fmt.Sprintf("Faults[%d]", i), f.check())
 	}
-	if s.Dependency == nil {
-		wrong("Dependency is nil; set a Server or a Contended")
-	} else if err := s.Dependency.check(s); err != nil {
-		wrong("Dependency: %w", err)
+	if s.Dependency != nil {
+		wrong.within("Dependency", s.Dependency.check(s))
 	}
-	return errors.Join(errs...)
+	wrong.when(s.Dependency == nil, "storm: Dependency is nil; set a Server or a Contended")
+	return errors.Join(wrong...)
 }
 
 // check lists all that is wrong with the fault.
 func (f *Fault) check() error {
-	var errs []error
-	if f.From < 0 || f.To <= f.From {
-		errs = append(errs, fmt.Errorf("it lasts from %v to %v; From must be 0 or more, and To after it", f.From, f.To))
-	}
-	if !(f.ErrorRate >= 0 && f.ErrorRate <= 1) {
-		errs = append(errs, fmt.Errorf("ErrorRate is %v; allowed is 0 to 1", f.ErrorRate))
-	}
-	if f.Slow != 0 && !(f.Slow >= 1 && f.Slow <= maxSlow) {
-		errs = append(errs, fmt.Errorf("Slow is %v; allowed is 0 (as fast as ever) or 1 to %v", f.Slow, float64(maxSlow)))
-	}
-	if f.RetryAfter < 0 {
-		errs = append(errs, fmt.Errorf("RetryAfter is %v; allowed is 0 (none) or more", f.RetryAfter))
-	}
-	if f.ErrorRate == 0 && f.Slow == 0 {
-		errs = append(errs, errors.New("nothing is wrong; set ErrorRate or Slow"))
-	}
-	if f.ErrorRate == 0 && (f.RetryAfter != 0 || f.Type != "") {
-		errs = append(errs, errors.New("RetryAfter and Type say what errors are like, and ErrorRate is 0"))
-	}
-	return errors.Join(errs...)
+	var wrong mistakes
+	wrong.when(f.From < 0 || f.To <= f.From, "it lasts from %v to %v; From must be 0 or more, and To after it", f.From, f.To)
+	wrong.when(!(f.ErrorRate >= 0 && f.ErrorRate <= 1), "ErrorRate is %v; allowed is 0 to 1", f.ErrorRate)
+	wrong.when(f.Slow != 0 && !(f.Slow >= 1 && f.Slow <= maxSlow), "Slow is %v; allowed is 0 (as fast as ever) or 1 to %v", f.Slow, float64(maxSlow))
+	wrong.when(f.RetryAfter < 0, "RetryAfter is %v; allowed is 0 (none) or more", f.RetryAfter)
+	wrong.when(f.ErrorRate == 0 && f.Slow == 0, "nothing is wrong; set ErrorRate or Slow")
+	wrong.when(f.ErrorRate == 0 && (f.RetryAfter != 0 || f.Type != ""), "RetryAfter and Type say what errors are like, and ErrorRate is 0")
+	return errors.Join(wrong...)
 }

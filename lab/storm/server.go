@@ -2,7 +2,6 @@ package storm
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -39,23 +38,13 @@ type Server struct {
 }
 
 func (s Server) check(*Scenario) error {
-	var errs []error
-	if s.Capacity < 1 {
-		errs = append(errs, fmt.Errorf("Capacity is %d; allowed is 1 or more", s.Capacity))
-	}
-	if s.Work <= 0 || s.Work > maxTime {
-		errs = append(errs, fmt.Errorf("Work is %v; allowed is more than 0, up to %v", s.Work, maxTime))
-	}
-	if s.Queue < 0 {
-		errs = append(errs, fmt.Errorf("Queue is %d; allowed is 0 (none) or more", s.Queue))
-	}
-	if s.Refusal < 0 || s.Refusal > maxTime {
-		errs = append(errs, fmt.Errorf("Refusal is %v; allowed is 0 (%v) to %v", s.Refusal, DefaultRefusal, maxTime))
-	}
-	if s.RetryAfter < 0 {
-		errs = append(errs, fmt.Errorf("RetryAfter is %v; allowed is 0 (none) or more", s.RetryAfter))
-	}
-	return errors.Join(errs...)
+	var wrong mistakes
+	wrong.when(s.Capacity < 1, "Capacity is %d; allowed is 1 or more", s.Capacity)
+	wrong.when(s.Work <= 0 || s.Work > maxTime, "Work is %v; allowed is more than 0, up to %v", s.Work, maxTime)
+	wrong.when(s.Queue < 0, "Queue is %d; allowed is 0 (none) or more", s.Queue)
+	wrong.when(s.Refusal < 0 || s.Refusal > maxTime, "Refusal is %v; allowed is 0 (%v) to %v", s.Refusal, DefaultRefusal, maxTime)
+	wrong.when(s.RetryAfter < 0, "RetryAfter is %v; allowed is 0 (none) or more", s.RetryAfter)
+	return errors.Join(wrong...)
 }
 
 func (s Server) open(w *world) service {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/perdure/perdure/internal/human"
 )
 
 // header names the columns of a Table.
@@ -29,8 +31,8 @@ func cells(r *Report) []string {
 		p50, p99 = duration(r.Latency.P50), duration(r.Latency.P99)
 	}
 	return []string{
-		strings.ReplaceAll(r.Name, "|", `\|`), number(r.Calls), strconv.FormatFloat(r.CallsPerTask(), 'f', 2, 64),
-		number(r.Wasted), number(r.Peak), number(r.PeakAfter), drain(r), number(r.Succeeded), failures(r), p50, p99,
+		strings.ReplaceAll(r.Name, "|", `\|`), human.Count(r.Calls), strconv.FormatFloat(r.CallsPerTask(), 'f', 2, 64),
+		human.Count(r.Wasted), human.Count(r.Peak), human.Count(r.PeakAfter), drain(r), human.Count(r.Succeeded), failures(r), p50, p99,
 	}
 }
 
@@ -46,25 +48,16 @@ func drain(r *Report) string {
 func failures(r *Report) string {
 	var why []string
 	for reason, n := range r.Reasons {
-		why = append(why, fmt.Sprintf("%s %s", number(n), reason))
+		why = append(why, fmt.Sprintf("%s %s", human.Count(n), reason))
 	}
 	slices.Sort(why)
 	if r.Unsettled > 0 {
-		why = append(why, number(r.Unsettled)+" unsettled")
+		why = append(why, human.Count(r.Unsettled)+" unsettled")
 	}
 	if len(why) == 0 {
 		return "0"
 	}
 	return strings.Join(why, ", ")
-}
-
-// number prints 1234567 as 1,234,567.
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // duration prints three digits of a time.

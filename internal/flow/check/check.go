@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -143,25 +144,15 @@ func (c *checker) collect(b *syntax.Block) {
 			note(s.Body.To-1, s.Targets...)
 		case *syntax.For:
 			note(s.From, s.Targets...)
-			c.collect(s.Body)
-		case *syntax.While:
-			c.collect(s.Body)
-		case *syntax.If:
-			c.collect(s.Body)
-			for _, e := range s.Elifs {
-				c.collect(e.Body)
-			}
-			if s.Else != nil {
-				c.collect(s.Else.Body)
-			}
 		case *syntax.Try:
-			c.collect(s.Body)
 			for _, h := range s.Handlers {
 				if h.As != nil {
 					note(h.From, *h.As)
 				}
-				c.collect(h.Body)
 			}
+		}
+		for _, inner := range syntax.Blocks(s) {
+			c.collect(inner)
 		}
 	}
 }
@@ -181,31 +172,26 @@ func (c *checker) name(n *syntax.Name) {
 	case c.functions[n.Name] != nil || eval.IsBuiltin(n.Name):
 		c.report(n, syntax.CodeName, "Call it: "+n.Name+"(...).", "%s is a function, not a variable", n.Name)
 	default:
-		hint := near.Hint(n.Name, maps.Keys(c.assigned))
-		switch {
-		case hint == "" && capitalized[n.Name] != "":
-			hint = "It is written " + capitalized[n.Name] + "."
-		case syntax.NameHint(n.Name) != "" && hint == "":
-			hint = syntax.NameHint(n.Name)
-		case hint == "" && c.file.Implicit:
-			hint = "Assign to it before, or let it be an input: fn main(input: [" + n.Name + "], output: []):."
-		case hint == "":
-			hint = "Assign to it before, or let it be an input of the function " + c.fn.Name.Name + "."
+		define := "Assign to it before, or let it be an input of the function " + c.fn.Name.Name + "."
+		if c.file.Implicit {
+			define = "Assign to it before, or let it be an input: fn main(input: [" + n.Name + "], output: []):."
 		}
+		hint := cmp.Or(near.Hint(n.Name, maps.Keys(c.assigned)), capitalized[n.Name], syntax.NameHint(n.Name), define)
 		c.report(n, syntax.CodeName, hint, "there is no variable %s", n.Name)
 	}
 }
 
-func nameOf(n *syntax.Name) string {
-	if n == nil {
-		return ""
-	}
-	return n.Name
+// variable reports whether a name is that of a variable, somewhere in the function.
+func (c *checker) variable(name string) bool {
+	_, assigned := c.assigned[name]
+	return assigned || slices.Contains(c.inner, name)
 }
 
-// capitalized are values as other languages write them.
+// capitalized are values as other languages write them, and how they are written here.
 var capitalized = map[string]string{
-	"true": "True", "false": "False", "null": "None", "nil": "None", "none": "None", "undefined": "None", "yes": "True", "no": "False", "Yes": "True", "No": "False", "TRUE": "True", "FALSE": "False", "NULL": "None",
+	"true": "It is written True.", "yes": "It is written True.", "Yes": "It is written True.", "TRUE": "It is written True.",
+	"false": "It is written False.", "no": "It is written False.", "No": "It is written False.", "FALSE": "It is written False.",
+	"null": "It is written None.", "nil": "It is written None.", "none": "It is written None.", "undefined": "It is written None.", "NULL": "It is written None.",
 }
 
 // blockPolicy checks a policy that is not an action's.
@@ -225,9 +211,7 @@ func (c *checker) policy(a *syntax.Policied, checkTypes func(types []string)) {
 	}
 	if len(a.Vars) > 0 { // what it is shows when it is reached
 		for _, v := range a.Vars {
-			n, is := v.Value.(*syntax.Name)
-			_, known := c.assigned[nameOf(n)]
-			if is && !known && !c.broken && !slices.Contains(c.inner, n.Name) && near.Hint(n.Name, maps.Keys(c.assigned)) == "" {
+			if n, is := v.Value.(*syntax.Name); is && !c.variable(n.Name) && !c.broken && near.Hint(n.Name, maps.Keys(c.assigned)) == "" {
 				c.report(v, syntax.CodePolicy, "A policy takes a number, a duration, or a variable that has one: [retry: 3, backoff: 30s].", "%s is neither a value of a policy nor a variable", n.Name)
 				continue
 			}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -79,10 +80,7 @@ func (c *checker) expr(x syntax.Expr) {
 func (c *checker) keyWithMinus(x *syntax.Binary) bool {
 	field, is := x.X.(*syntax.Field)
 	name, too := x.Y.(*syntax.Name)
-	if !is || !too || x.Op != "-" || name.From != x.OpPos.To || x.OpPos.From != field.To {
-		return false
-	}
-	if _, known := c.assigned[name.Name]; known || slices.Contains(c.inner, name.Name) {
+	if !is || !too || x.Op != "-" || name.From != x.OpPos.To || x.OpPos.From != field.To || c.variable(name.Name) {
 		return false
 	}
 	key := field.Name.Name + "-" + name.Name
@@ -166,14 +164,9 @@ func (c *checker) call(x *syntax.Call) {
 		}
 	case c.broken:
 	default:
-		hint := near.Hint(name, c.callable())
-		switch {
-		case hasAction(c.actions, name):
+		hint := cmp.Or(syntax.NameHint(name), near.Hint(name, c.callable()), "Define it: fn "+name+"(input: [...], output: [...]):, or call an action: @"+name+"(...).")
+		if _, is := c.actions[name]; is {
 			hint = "There is an action of this name: @" + name + "(...)."
-		case syntax.NameHint(name) != "":
-			hint = syntax.NameHint(name)
-		case hint == "":
-			hint = "Define it: fn " + name + "(input: [...], output: [...]):, or call an action: @" + name + "(...)."
 		}
 		c.report(x.Name, syntax.CodeName, hint, "there is no function %s", name)
 	}
@@ -189,11 +182,6 @@ func (c *checker) callable() iter.Seq[string] {
 		}
 		maps.Keys(c.functions)(yield)
 	}
-}
-
-func hasAction(all Actions, name string) bool {
-	_, ok := all[name]
-	return ok
 }
 
 // form is how a function is called.
@@ -246,10 +234,7 @@ func (c *checker) gates(x *syntax.Action) {
 		case slices.ContainsFunc(x.Gates[:i], func(other syntax.Ident) bool { return other.Name == id.Name }):
 			c.report(id, syntax.CodeDuplicate, "Remove one of them.", "the gate %s stands there twice", id.Name)
 		case !slices.Contains(names, id.Name) && !c.broken:
-			hint := near.Hint(id.Name, slices.Values(names))
-			if hint == "" {
-				hint = "Declare it at the top of the file: gate " + id.Name + " [limit: 10]"
-			}
+			hint := cmp.Or(near.Hint(id.Name, slices.Values(names)), "Declare it at the top of the file: gate "+id.Name+" [limit: 10]")
 			c.report(id, syntax.CodeName, hint, "there is no gate %s", id.Name)
 		}
 	}
@@ -314,18 +299,12 @@ func (c *checker) parameters(x *syntax.Action, a Action, given map[string]bool) 
 		case at >= 0:
 			c.argument(a.Parameters[at], arg)
 		case !a.Open:
-			hint := near.Hint(arg.Name.Name, slices.Values(names))
-			if other := syntax.ArgumentHint(arg.Name.Name); hint == "" && other != "" {
-				hint = other
-			}
+			hint := cmp.Or(near.Hint(arg.Name.Name, slices.Values(names)), syntax.ArgumentHint(arg.Name.Name))
 			if hint != "" && hint == said { // one mistake is one fault
 				continue
 			}
 			said = hint
-			if hint == "" {
-				hint = takes
-			}
-			c.report(arg.Name, syntax.CodeArity, hint, "the action %s has no argument %s", x.Name.Name, arg.Name.Name)
+			c.report(arg.Name, syntax.CodeArity, cmp.Or(hint, takes), "the action %s has no argument %s", x.Name.Name, arg.Name.Name)
 		}
 	}
 }

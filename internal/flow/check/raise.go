@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -146,10 +147,7 @@ func (c *checker) policyTypes(a *syntax.Action, types []string) {
 		if action.Errors[t] || ofEveryAction[t] || strings.Contains(t, ".") {
 			continue
 		}
-		hint := ErrorHint(t)
-		if hint == "" {
-			hint = "It fails with " + some(action.Errors) + ", or as every action does, such as Timeout."
-		}
+		hint := cmp.Or(ErrorHint(t), "It fails with "+some(action.Errors)+", or as every action does, such as Timeout.")
 		c.report(c.inBrackets(a, t), syntax.CodeError, hint, "the action %s never fails with %s", a.Name.Name, t)
 	}
 }
@@ -226,15 +224,10 @@ func (c *checker) exceptType(t syntax.Ident, block *raised) {
 	if block.can(t.Name) {
 		return
 	}
-	hint := near.Hint(t.Name, maps.Keys(block.types))
-	if hint == "" {
-		hint = ErrorHint(t.Name)
+	name := "No action in the block has it, and no fail names it."
+	if strings.ToLower(t.Name) == t.Name {
+		name = "To give the error a name: except as " + t.Name + ":"
 	}
-	if hint == "" && strings.ToLower(t.Name) == t.Name {
-		hint = "To give the error a name: except as " + t.Name + ":"
-	}
-	if hint == "" {
-		hint = "No action in the block has it, and no fail names it."
-	}
+	hint := cmp.Or(near.Hint(t.Name, maps.Keys(block.types)), ErrorHint(t.Name), name)
 	c.report(t, syntax.CodeError, hint, "nothing in the block of this try fails with %s", t.Name)
 }

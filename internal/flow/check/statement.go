@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/perdure/perdure/internal/flow/eval"
 	"github.com/perdure/perdure/internal/flow/syntax"
 )
@@ -27,13 +29,12 @@ func (c *checker) block(b *syntax.Block) (ends bool) {
 // reached.
 func (c *checker) statement(s syntax.Statement) (ends bool) {
 	switch s := s.(type) {
-	case *syntax.Break, *syntax.Continue:
+	case *syntax.Word:
+		if s.Word == "pass" {
+			return false
+		}
 		if c.loops == 0 {
-			word := "break"
-			if _, is := s.(*syntax.Continue); is {
-				word = "continue"
-			}
-			c.report(s, syntax.CodePlace, "It stands in the block of a for or a while. A function ends by return.", "%s stands in no loop", word)
+			c.report(s, syntax.CodePlace, "It stands in the block of a for or a while. A function ends by return.", "%s stands in no loop", s.Word)
 		}
 		return true
 	case *syntax.Return:
@@ -103,11 +104,9 @@ func (c *checker) returns(s *syntax.Return) {
 
 // isPlain reports whether an expression is a value that is not a list.
 func isPlain(x syntax.Expr) bool {
-	switch x.(type) {
-	case *syntax.Int, *syntax.Float, *syntax.String, *syntax.Bool, *syntax.None, *syntax.Dict:
-		return true
-	}
-	return false
+	_, isNone := x.(*syntax.None)
+	kind := kindOf(x)
+	return isNone || kind != "" && kind != KindList
 }
 
 func (c *checker) sleep(s *syntax.Sleep) {
@@ -199,18 +198,14 @@ func (c *checker) do(s *syntax.Do) (ends bool) {
 }
 
 func (c *checker) ifElse(s *syntax.If) (ends bool) {
-	c.expr(s.Condition)
-	ends = c.block(s.Body)
-	for _, e := range s.Elifs {
-		c.expr(e.Condition)
-		if !c.block(e.Body) {
+	ends = s.Clauses[len(s.Clauses)-1].Condition == nil // there is an else
+	for _, clause := range s.Clauses {
+		c.expr(clause.Condition)
+		if !c.block(clause.Body) {
 			ends = false
 		}
 	}
-	if s.Else == nil {
-		return false
-	}
-	return c.block(s.Else.Body) && ends
+	return ends
 }
 
 func (c *checker) while(s *syntax.While) (ends bool) {
@@ -235,25 +230,16 @@ func (c *checker) while(s *syntax.While) (ends bool) {
 func breaks(b *syntax.Block) bool {
 	for _, s := range b.Statements {
 		switch s := s.(type) {
-		case *syntax.Break, *syntax.Bad:
+		case *syntax.Word:
+			if s.Word == "break" {
+				return true
+			}
+		case *syntax.Bad:
 			return true
-		case *syntax.If:
-			if breaks(s.Body) || s.Else != nil && breaks(s.Else.Body) {
+		case *syntax.For, *syntax.While: // theirs are not for the loop around them
+		default:
+			if slices.ContainsFunc(syntax.Blocks(s), breaks) {
 				return true
-			}
-			for _, e := range s.Elifs {
-				if breaks(e.Body) {
-					return true
-				}
-			}
-		case *syntax.Try:
-			if breaks(s.Body) {
-				return true
-			}
-			for _, h := range s.Handlers {
-				if breaks(h.Body) {
-					return true
-				}
 			}
 		}
 	}
@@ -299,7 +285,7 @@ func (c *checker) try(s *syntax.Try) (ends bool) {
 		}
 	}
 	if len(s.Body.Statements) == 1 {
-		if _, is := s.Body.Statements[0].(*syntax.Pass); is {
+		if only, is := s.Body.Statements[0].(*syntax.Word); is && only.Word == "pass" {
 			c.report(s, syntax.CodeUnreachable, "Put what may fail into the block of the try.", "the block of this try does nothing, so nothing is ever caught")
 		}
 	}

@@ -6,20 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// aList is an argument that is a list.
-func aList(v Value) (*List, error) {
-	if l, ok := v.(*List); ok {
-		return l, nil
+// as is an argument that is a list, or a dictionary.
+func as[T *List | *Dict](v Value) (T, error) {
+	out, ok := v.(T)
+	if !ok {
+		return nil, fault(TypeType, "this takes %s, and gets %s", kindOf(out), kindOf(v))
 	}
-	return nil, fault(TypeType, "this takes a list, and gets %s", kindOf(v))
+	return out, nil
 }
 
-// aDict is an argument that is a dictionary.
-func aDict(v Value) (*Dict, error) {
-	if d, ok := v.(*Dict); ok {
-		return d, nil
+// of is a builtin whose first argument is a list, or a dictionary.
+func of[T *List | *Dict](run func(f *frame, first T, others []Value) (Value, error)) func(*frame, []Value) (Value, error) {
+	return func(f *frame, a []Value) (Value, error) {
+		first, err := as[T](a[0])
+		if err != nil {
+			return nil, err
+		}
+		return run(f, first, a[1:])
 	}
-	return nil, fault(TypeType, "this takes a dictionary, and gets %s", kindOf(v))
 }
 
 // made makes a list of n elements, which count as steps.
@@ -30,15 +34,23 @@ func (f *frame) made(n int, element func(i int) (Value, error)) (Value, error) {
 	if err := f.spend(n); err != nil {
 		return nil, err
 	}
-	out := make([]Value, n)
-	for i := range out {
-		v, err := element(i)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = v
+	out, err := collect(n, element)
+	if err != nil {
+		return nil, err
 	}
 	return list(out)
+}
+
+// collect makes n values of a kind, up to the first that cannot be made.
+func collect[T any](n int, element func(i int) (T, error)) ([]T, error) {
+	out := make([]T, n)
+	for i := range out {
+		var err error
+		if out[i], err = element(i); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func length(f *frame, a []Value) (Value, error) {
@@ -93,31 +105,19 @@ func enumerate(f *frame, a []Value) (Value, error) {
 	return f.made(len(all), func(i int) (Value, error) { return list([]Value{int64(i), all[i]}) })
 }
 
-func zip(f *frame, a []Value) (Value, error) {
-	xs, err := aList(a[0])
-	if err != nil {
-		return nil, err
-	}
-	ys, err := aList(a[1])
+func zip(f *frame, xs *List, a []Value) (Value, error) {
+	ys, err := as[*List](a[0])
 	if err != nil {
 		return nil, err
 	}
 	return f.made(min(len(xs.items), len(ys.items)), func(i int) (Value, error) { return list([]Value{xs.items[i], ys.items[i]}) })
 }
 
-func reversed(f *frame, a []Value) (Value, error) {
-	l, err := aList(a[0])
-	if err != nil {
-		return nil, err
-	}
+func reversed(f *frame, l *List, _ []Value) (Value, error) {
 	return f.made(len(l.items), func(i int) (Value, error) { return l.items[len(l.items)-1-i], nil })
 }
 
-func sorted(f *frame, a []Value) (Value, error) {
-	l, err := aList(a[0])
-	if err != nil {
-		return nil, err
-	}
+func sorted(f *frame, l *List, _ []Value) (Value, error) {
 	if err := f.spend(16 * len(l.items)); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func extreme(want int) func(*frame, []Value) (Value, error) {
 	return func(f *frame, a []Value) (Value, error) {
 		all := a
 		if len(a) == 1 {
-			l, err := aList(a[0])
+			l, err := as[*List](a[0])
 			if err != nil {
 				return nil, err
 			}
@@ -167,16 +167,13 @@ func extreme(want int) func(*frame, []Value) (Value, error) {
 	}
 }
 
-func sum(f *frame, a []Value) (Value, error) {
-	l, err := aList(a[0])
-	if err != nil {
-		return nil, err
-	}
+func sum(f *frame, l *List, _ []Value) (Value, error) {
 	if err := f.spend(len(l.items)); err != nil {
 		return nil, err
 	}
 	var total Value = int64(0)
 	for _, v := range l.items {
+		var err error
 		if total, err = arithmetic("+", total, v); err != nil {
 			return nil, err
 		}
@@ -194,7 +191,7 @@ func slice(f *frame, a []Value) (Value, error) {
 		runes = []rune(text)
 		n = len(runes)
 	} else {
-		l, err := aList(a[0])
+		l, err := as[*List](a[0])
 		if err != nil {
 			return nil, err
 		}
@@ -219,27 +216,15 @@ func slice(f *frame, a []Value) (Value, error) {
 	return f.made(to-from, func(i int) (Value, error) { return all[from+i], nil })
 }
 
-func keys(f *frame, a []Value) (Value, error) {
-	d, err := aDict(a[0])
-	if err != nil {
-		return nil, err
-	}
+func keys(f *frame, d *Dict, _ []Value) (Value, error) {
 	return f.made(len(d.keys), func(i int) (Value, error) { return d.keys[i], nil })
 }
 
-func values(f *frame, a []Value) (Value, error) {
-	d, err := aDict(a[0])
-	if err != nil {
-		return nil, err
-	}
+func values(f *frame, d *Dict, _ []Value) (Value, error) {
 	return f.made(len(d.keys), func(i int) (Value, error) { return d.values[d.keys[i]], nil })
 }
 
-func items(f *frame, a []Value) (Value, error) {
-	d, err := aDict(a[0])
-	if err != nil {
-		return nil, err
-	}
+func items(f *frame, d *Dict, _ []Value) (Value, error) {
 	return f.made(len(d.keys), func(i int) (Value, error) { return list([]Value{d.keys[i], d.values[d.keys[i]]}) })
 }
 
@@ -271,14 +256,10 @@ func get(_ *frame, a []Value) (Value, error) {
 	return nil, fault(TypeType, "get takes a dictionary or a list, and gets %s", kindOf(a[0]))
 }
 
-func join(f *frame, a []Value) (Value, error) {
-	l, err := aList(a[0])
-	if err != nil {
-		return nil, err
-	}
-	between, ok := a[1].(string)
+func join(f *frame, l *List, a []Value) (Value, error) {
+	between, ok := a[0].(string)
 	if !ok {
-		return nil, fault(TypeType, "between the parts stands a text, and this is %s", kindOf(a[1]))
+		return nil, fault(TypeType, "between the parts stands a text, and this is %s", kindOf(a[0]))
 	}
 	parts := make([]string, len(l.items))
 	size := 0

@@ -252,9 +252,12 @@ func addTime(f *frame, a []Value) (Value, error) {
 	return f.wallClock(shown, a[3:])
 }
 
-// ZoneOffset is what the database of time zones of this process says of a zone, by its
-// name in that database.
-func ZoneOffset(zone string, at time.Time) (seconds int, known bool) {
+// Zones are the parts of Effects that tell of time zones, by what the database of this
+// process says at the moment.
+type Zones struct{}
+
+// Offset is that of Effects.
+func (Zones) Offset(zone string, at time.Time) (seconds int, known bool) {
 	place := location(zone)
 	if place == nil {
 		return 0, false
@@ -263,16 +266,16 @@ func ZoneOffset(zone string, at time.Time) (seconds int, known bool) {
 	return seconds, true
 }
 
-// ZoneInstant is what Effects.Instant returns by the database of this process.
-func ZoneInstant(zone string, at int64) time.Time {
+// Instant is that of Effects.
+func (Zones) Instant(zone string, at int64) time.Time {
 	if place := location(zone); place != nil {
 		return wall.Instant(at, place)
 	}
 	return time.Unix(at, 0)
 }
 
-// ZoneName is what Effects.ZoneName returns by the database of this process.
-func ZoneName(zone string, at time.Time) string {
+// ZoneName is that of Effects.
+func (Zones) ZoneName(zone string, at time.Time) string {
 	if place := location(zone); place != nil {
 		zone, _ = at.In(place).Zone()
 	}

@@ -95,15 +95,7 @@ func list(items []Value) (Value, error) {
 }
 
 func (f *frame) all(xs []syntax.Expr) ([]Value, error) {
-	out := make([]Value, len(xs))
-	for i, x := range xs {
-		v, err := f.eval(x)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = v
-	}
-	return out, nil
+	return collect(len(xs), func(i int) (Value, error) { return f.eval(xs[i]) })
 }
 
 func (f *frame) dict(x *syntax.Dict) (Value, error) {
@@ -256,15 +248,7 @@ func (f *frame) call(x *syntax.Call, fx Effects) (Value, error) {
 
 // arguments are the arguments of a call.
 func (f *frame) arguments(x *syntax.Call) ([]Value, error) {
-	args := make([]Value, len(x.Args))
-	for i, a := range x.Args {
-		v, err := f.eval(a.Value)
-		if err != nil {
-			return nil, err
-		}
-		args[i] = v
-	}
-	return args, nil
+	return collect(len(x.Args), func(i int) (Value, error) { return f.eval(x.Args[i].Value) })
 }
 
 // prepare evaluates the arguments of a call.

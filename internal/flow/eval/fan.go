@@ -55,13 +55,12 @@ func (f *frame) spreadAction(x *syntax.Spread, call *syntax.Action, items []Valu
 			f.vars[x.As.Name] = outer
 		}
 	}()
-	actions := make([]Action, len(items))
-	for i, item := range items {
-		f.set(x.As.Name, item)
-		var err error
-		if actions[i], err = f.action(call); err != nil {
-			return nil, f.at(call, err)
-		}
+	actions, err := collect(len(items), func(i int) (Action, error) {
+		f.set(x.As.Name, items[i])
+		return f.action(call)
+	})
+	if err != nil {
+		return nil, f.at(call, err)
 	}
 	work := fan{Fan: x.Fan, out: f.fx.ActAll(actions)}
 	for i := range work.out {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/perdure/perdure/internal/flow/syntax"
 )
 
 // Encode is a value as JSON: dictionaries in their order, an error as an object of
@@ -40,7 +42,7 @@ func (b *encoder) encode(v Value) error {
 	case int64:
 		b.WriteString(strconv.FormatInt(v, 10))
 	case float64:
-		b.WriteString(formatFloat(v))
+		b.WriteString(syntax.Float64(v))
 	case string:
 		b.string(v)
 	case *List:

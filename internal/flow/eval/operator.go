@@ -60,9 +60,9 @@ func (f *frame) binary(x *syntax.Binary) (Value, error) {
 	}
 	switch x.Op {
 	case "==":
-		return equal(a, b), nil
+		return Equal(a, b), nil
 	case "!=":
-		return !equal(a, b), nil
+		return !Equal(a, b), nil
 	case "in", "not in":
 		found, err := contains(b, a)
 		return found == (x.Op == "in"), err
@@ -81,7 +81,7 @@ func (f *frame) binary(x *syntax.Binary) (Value, error) {
 func contains(in, v Value) (bool, error) {
 	switch in := in.(type) {
 	case *List:
-		return slices.ContainsFunc(in.items, func(item Value) bool { return equal(item, v) }), nil
+		return slices.ContainsFunc(in.items, func(item Value) bool { return Equal(item, v) }), nil
 	case *Dict:
 		key, ok := v.(string)
 		if !ok {

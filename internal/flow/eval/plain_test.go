@@ -12,6 +12,7 @@ import (
 // plain are effects without an engine: actions run in this process, one after the
 // other, by retry.Do.
 type plain struct {
+	Zones
 	Context context.Context
 	// Do makes one attempt of an action.
 	Do func(ctx context.Context, name string, args *Dict) (Value, error)
@@ -79,17 +80,6 @@ func (p *plain) Turn() int64 { return p.turn }
 
 // History is none.
 func (p *plain) History() (events, most int) { return 0, 0 }
-
-// Offset is what the database of time zones says.
-func (p *plain) Offset(zone string, at time.Time) (seconds int, known bool) {
-	return ZoneOffset(zone, at)
-}
-
-// Instant is what the database of time zones says.
-func (p *plain) Instant(zone string, wall int64) time.Time { return ZoneInstant(zone, wall) }
-
-// ZoneName is what the database of time zones says.
-func (p *plain) ZoneName(zone string, at time.Time) string { return ZoneName(zone, at) }
 
 // Now is the time of the process.
 func (p *plain) Now() time.Time { return time.Now() }

@@ -93,7 +93,7 @@ func TestW15_ValuesComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		back, err := decodeTagged(data)
-		if err != nil || !equal(v, back) {
+		if err != nil || !Equal(v, back) {
 			t.Fatalf("%s: %v", data, err)
 		}
 		again, err := encodeTagged(back)

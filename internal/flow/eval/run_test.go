@@ -111,7 +111,7 @@ func TestW3_JSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := Decode(data)
-		if err != nil || !equal(v, again) {
+		if err != nil || !Equal(v, again) {
 			t.Errorf("%s was %s (%v)", data, text, err)
 		}
 		if twice, _ := Encode(again); string(twice) != string(data) {

@@ -50,12 +50,14 @@ func (f *frame) block(b *syntax.Block) (way, Value, error) {
 
 func (f *frame) statement(s syntax.Statement) (way, Value, error) {
 	switch s := s.(type) {
-	case *syntax.Pass:
+	case *syntax.Word:
+		switch s.Word {
+		case "break":
+			return broken, nil, nil
+		case "continue":
+			return continued, nil, nil
+		}
 		return onward, nil, nil
-	case *syntax.Break:
-		return broken, nil, nil
-	case *syntax.Continue:
-		return continued, nil, nil
 	case *syntax.Return:
 		if s.Value == nil {
 			return returned, nil, nil
@@ -179,37 +181,23 @@ func durationOf(v Value) (time.Duration, error) {
 	return d, nil
 }
 
-// ifElse runs the block of the first condition that holds. The clauses count from 0,
-// the else comes last.
+// ifElse runs the block of the first clause whose condition holds.
 func (f *frame) ifElse(s *syntax.If) (w way, v Value, err error) {
 	stopped, resumed := f.resuming()
-	for i := stopped.At; i <= len(s.Elifs)+1; i++ {
-		condition, body := clause(s, i)
-		yes := resumed || condition == nil
+	for i := stopped.At; i < len(s.Clauses); i++ {
+		c := s.Clauses[i]
+		yes := resumed || c.Condition == nil
 		if !yes {
-			yes, err = f.condition(condition)
+			yes, err = f.condition(c.Condition)
+		}
+		if err == nil && yes {
+			w, v, err = f.block(c.Body)
 		}
 		if err != nil || yes {
-			if err == nil && body != nil {
-				w, v, err = f.block(body)
-			}
 			return w, v, passed(err, at(i))
 		}
 	}
 	return onward, nil, nil
-}
-
-// clause is a clause of an if; an else has no condition, and no block if it is missing.
-func clause(s *syntax.If, i int) (condition syntax.Expr, body *syntax.Block) {
-	switch {
-	case i == 0:
-		return s.Condition, s.Body
-	case i <= len(s.Elifs):
-		return s.Elifs[i-1].Condition, s.Elifs[i-1].Body
-	case s.Else != nil:
-		return nil, s.Else.Body
-	}
-	return nil, nil
 }
 
 func (f *frame) condition(x syntax.Expr) (bool, error) {

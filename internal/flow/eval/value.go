@@ -190,9 +190,9 @@ func truth(v Value) bool {
 	return true
 }
 
-// equal compares two values, whole numbers with others by their exact value,
-// dictionaries whatever their order.
-func equal(a, b Value) bool {
+// Equal reports whether two values are equal, as == has it: whole numbers and others by
+// their exact value, dictionaries whatever their order.
+func Equal(a, b Value) bool {
 	switch a := a.(type) {
 	case *List:
 		b, ok := b.(*List)
@@ -200,7 +200,7 @@ func equal(a, b Value) bool {
 			return false
 		}
 		for i := range a.items {
-			if !equal(a.items[i], b.items[i]) {
+			if !Equal(a.items[i], b.items[i]) {
 				return false
 			}
 		}
@@ -212,7 +212,7 @@ func equal(a, b Value) bool {
 		}
 		for _, k := range a.keys {
 			other, ok := b.values[k]
-			if !ok || !equal(a.values[k], other) {
+			if !ok || !Equal(a.values[k], other) {
 				return false
 			}
 		}
@@ -295,7 +295,7 @@ func textOf(v Value) (string, error) {
 	case int64:
 		return strconv.FormatInt(v, 10), nil
 	case float64:
-		return formatFloat(v), nil
+		return syntax.Float64(v), nil
 	case string:
 		return v, nil
 	case *Exception:
@@ -310,11 +310,3 @@ func textOf(v Value) (string, error) {
 	data, err := Encode(v)
 	return string(data), err
 }
-
-// formatFloat is a number with a point as Python writes it.
-func formatFloat(v float64) string {
-	return syntax.Float64(v)
-}
-
-// Equal reports whether two values are equal, as == has it.
-func Equal(a, b Value) bool { return equal(a, b) }

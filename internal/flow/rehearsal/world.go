@@ -87,7 +87,7 @@ func (w *world) run(program func(fx eval.Effects) (eval.Value, error)) (*Outcome
 	out := &Outcome{Calls: w.calls}
 	ended := false
 	w.scheduler.Go(func(c *coro.Coroutine) {
-		out.Result, out.Err = program(&effects{w, c})
+		out.Result, out.Err = program(&effects{w: w, co: c})
 		ended = true
 	})
 	for {
@@ -122,6 +122,7 @@ func (w *world) signal(name string, v eval.Value) {
 
 // effects are those of one line of a program.
 type effects struct {
+	eval.Zones
 	w  *world
 	co *coro.Coroutine
 }
@@ -150,7 +151,7 @@ func (e *effects) Each(n int, do func(i int, in eval.Effects)) {
 	open, parked := n, false
 	for i := range n {
 		e.w.scheduler.Go(func(c *coro.Coroutine) {
-			do(i, &effects{e.w, c})
+			do(i, &effects{w: e.w, co: c})
 			if open--; open == 0 && parked {
 				e.co.Wake()
 			}
@@ -234,17 +235,6 @@ func (e *effects) Turn() int64 { return int64(e.w.steps) }
 
 // History is none: a rehearsal is one run.
 func (e *effects) History() (events, most int) { return 0, 0 }
-
-// Offset is what the database of time zones says.
-func (e *effects) Offset(zone string, at time.Time) (seconds int, known bool) {
-	return eval.ZoneOffset(zone, at)
-}
-
-// Instant is what the database of time zones says.
-func (e *effects) Instant(zone string, wall int64) time.Time { return eval.ZoneInstant(zone, wall) }
-
-// ZoneName is what the database of time zones says.
-func (e *effects) ZoneName(zone string, at time.Time) string { return eval.ZoneName(zone, at) }
 
 // Now is virtual.
 func (e *effects) Now() time.Time { return e.w.now }

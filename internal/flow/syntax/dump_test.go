@@ -55,8 +55,8 @@ func (d *dumper) block(b *Block, level int) {
 func (d *dumper) statement(s Statement, level int) {
 	line := func(format string, args ...any) { d.line(level, fmt.Sprintf(format, args...), s.Comments()) }
 	switch s := s.(type) {
-	case *Pass, *Break, *Continue:
-		line("%s", strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", s), "*syntax.")))
+	case *Word:
+		line("%s", s.Word)
 	case *Return:
 		line("return %s", show(s.Value))
 	case *Sleep:
@@ -75,17 +75,18 @@ func (d *dumper) statement(s Statement, level int) {
 		line("while %s", show(s.Condition))
 		d.block(s.Body, level+1)
 	case *If:
-		line("if %s", show(s.Condition))
-		d.block(s.Body, level+1)
-		for _, c := range s.Elifs {
-			d.notes(&c.Notes, level)
-			d.line(level, "elif "+show(c.Condition), &c.Notes)
+		for i, c := range s.Clauses {
+			head := "elif " + show(c.Condition)
+			if i == 0 {
+				head = "if " + show(c.Condition)
+			} else {
+				d.notes(&c.Notes, level)
+			}
+			if c.Condition == nil {
+				head = "else"
+			}
+			d.line(level, head, &c.Notes)
 			d.block(c.Body, level+1)
-		}
-		if s.Else != nil {
-			d.notes(&s.Else.Notes, level)
-			d.line(level, "else", &s.Else.Notes)
-			d.block(s.Else.Body, level+1)
 		}
 	case *Try:
 		line("try%s", showPolicy(s.Policied))

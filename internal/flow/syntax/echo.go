@@ -86,21 +86,13 @@ func (f *File) finallyBelow(try int) bool {
 }
 
 // keys are words with which lines of other workflows begin, and what is written here instead.
-var keys = map[string]string{}
-
-func init() {
-	for hint, all := range map[string]string{
-		"Steps run in the order in which they stand; several at once are parallel and spread.":                  "needs depends_on depends dependencies next then goto",
-		"The same for several values is spread xs: x -> @fetch(url=x), or a loop: for x in xs:":                 "strategy matrix with_items withitems with_param withparam foreach for_each loop items",
-		"What happens after an error is written by try: and except:, which let the program go on.":              "continue_on_error ignore_errors on_error on_failure onerror catch rescue fallback",
-		"A choice is a statement: if x == 1:":                                                                   "when condition if",
-		"A policy stands in brackets behind its action: @fetch(url=u) [retry: 3].":                              "retries retry_strategy retrystrategy backoff retry_policy retrypolicy max_attempts attempts",
-		"A policy stands in brackets behind its action: @fetch(url=u) [timeout: 2m].":                           "timeout timeout_minutes timeout_seconds timeoutseconds deadline",
-		"Values come in as inputs, each by its name: fn main(input: [day], output: [result]):":                  "inputs input params parameters arguments args vars variables",
-		"A schedule is made by a command: perdure schedules create nightly nightly.flow --cron \"30 2 * * *\".": "schedule cron trigger triggers on",
-	} {
-		for _, key := range strings.Fields(all) {
-			keys[key] = hint
-		}
-	}
-}
+var keys = byWord(map[string]string{
+	"Steps run in the order in which they stand; several at once are parallel and spread.":                  "needs depends_on depends dependencies next then goto",
+	"The same for several values is spread xs: x -> @fetch(url=x), or a loop: for x in xs:":                 "strategy matrix with_items withitems with_param withparam foreach for_each loop items",
+	"What happens after an error is written by try: and except:, which let the program go on.":              "continue_on_error ignore_errors on_error on_failure onerror catch rescue fallback",
+	"A choice is a statement: if x == 1:":                                                                   "when condition if",
+	"A policy stands in brackets behind its action: @fetch(url=u) [retry: 3].":                              "retries retry_strategy retrystrategy backoff retry_policy retrypolicy max_attempts attempts",
+	"A policy stands in brackets behind its action: @fetch(url=u) [timeout: 2m].":                           "timeout timeout_minutes timeout_seconds timeoutseconds deadline",
+	"Values come in as inputs, each by its name: fn main(input: [day], output: [result]):":                  "inputs input params parameters arguments args vars variables",
+	"A schedule is made by a command: perdure schedules create nightly nightly.flow --cron \"30 2 * * *\".": "schedule cron trigger triggers on",
+})

@@ -7,99 +7,81 @@ import (
 	"github.com/perdure/perdure/internal/near"
 )
 
-// foreign are words of other languages, and what is written here instead. Most begin
-// a statement.
-var foreign = map[string]string{
-	"def":      "A function begins like this: fn main(input: [a, b], output: [result]):",
-	"class":    "There are no classes; a dictionary keeps values by names.",
-	"import":   "A file imports nothing: actions are called by their names, @http.get(url=u).",
-	"from":     "A file imports nothing: actions are called by their names, @http.get(url=u).",
-	"const":    "A name gets a value by x = 1, without a word before it.",
-	"let":      "A name gets a value by x = 1, without a word before it.",
-	"var":      "A name gets a value by x = 1, without a word before it.",
-	"global":   "Functions share no names; give values to them as inputs.",
-	"del":      "Names are not removed; a name can get another value, such as None.",
-	"await":    "Every call is waited for; several at once are parallel(...) and spread.",
-	"async":    "Several calls at once are parallel(...) and spread.",
-	"wait":     "To wait: sleep 90, or sleep \"1m30s\"; for a signal: x = wait signal go.",
-	"raise":    "To fail on purpose: fail(\"message\", \"ErrorType\").",
-	"throw":    "To fail on purpose: fail(\"message\", \"ErrorType\").",
-	"assert":   "To fail on purpose: if not ok: and below it fail(\"message\", \"ErrorType\").",
-	"switch":   "Choices are made by if, elif and else.",
-	"match":    "Choices are made by if, elif and else.",
-	"catch":    "Errors are caught by except, behind the block of a try.",
-	"finally":  "What has to happen in any case stands behind the try, or in a function that both ways call.",
-	"with":     "What has to happen in any case stands behind a try, or in a function that both ways call.",
-	"print":    "To say something: @log(message=...).",
-	"lambda":   "Functions have names: fn f(input: [x], output: [y]):",
-	"is":       "Values are compared by == and !=.",
-	"elseif":   "A further condition begins with elif.",
-	"elsif":    "A further condition begins with elif.",
-	"foreach":  "A loop begins like this: for x in xs:",
-	"repeat":   "A loop begins like this: for i in range(3):",
-	"until":    "A loop goes on while a condition holds: while not done:",
-	"loop":     "A loop without an end: while True:",
-	"do":       "A loop has its condition first: while condition:",
-	"unless":   "A choice begins like this: if not condition:",
-	"then":     "A block begins with a colon.",
-	"case":     "Choices are made by if, elif and else.",
-	"when":     "Choices are made by if, elif and else.",
-	"yield":    "A function returns once: return xs. A list grows by xs = xs + [x].",
-	"goto":     "There are no jumps; loops end by break, functions by return.",
-	"export":   "A name gets a value by x = 1, without a word before it.",
-	"set":      "A name gets a value by x = 1, without a word before it.",
-	"function": "A function begins like this: fn main(input: [a, b], output: [result]):",
-	"func":     "A function begins like this: fn main(input: [a, b], output: [result]):",
-	"signal":   "A program waits for a signal: x = wait signal go. It is sent by perdure signal ID go.",
-	"echo":     "To say something: @log(message=...).",
-	"call":     "An action is called with an @: @http.get(url=u); a function without: f(x).",
-	"retry":    "A policy stands in brackets behind its action: @fetch(url=u) [retry: 3].",
-	"timeout":  "A policy stands in brackets behind its action: @fetch(url=u) [timeout: 2m].",
-}
-
-// commands are programs of the shell with which a line may begin.
-var commands = strings.Fields("curl wget ls cp mv rm cat grep sed awk git docker kubectl python python3 node npm make sudo bash sh source cd mkdir touch chmod psql aws terraform")
-
-func init() {
-	for _, name := range commands {
-		foreign[name] = "A command is an action: @shell.run(command=\"ls\"). A request is @http.get(url=u)."
-	}
-}
-
-// yaml are words with which lines of other workflows begin, as keys.
-var yaml = map[string]bool{"call": true, "steps": true, "step": true, "run": true, "name": true, "on": true, "uses": true, "jobs": true, "tasks": true, "action": true, "version": true, "script": true, "workflow": true, "states": true, "with": true, "env": true}
-
-// names are variables and functions of other languages, and what is written here instead.
-var names = map[string]string{}
-
-func init() {
-	for hint, all := range map[string]string{
-		"The environment is not read: what a program needs are its inputs, and secrets are secret(\"API_KEY\").": "env getenv environ os process ENV vars config settings secrets Secrets context ctx",
-		"Values come in as inputs, each by its name: fn main(input: [day], output: [result]):":                   "input inputs args argv params parameters kwargs",
-		"A command is an action: @shell.run(command=\"ls\").":                                                    "shell bash sh exec system subprocess cmd popen",
-		"A request is an action: @http.get(url=u), @http.post(url=u, json=x).":                                   "requests fetch curl axios urllib urlopen httpx http",
-		"A file is read and written by actions: @file.read(path=p), @file.write(path=p, content=x).":             "open file fs read write",
-		"A program ends by return, or fails by fail(\"message\").":                                               "exit quit die abort panic",
-		"A block ends where its indentation does.":                                                               "end endif endfor endwhile fi done esac",
-		"To say something: @log(message=...).":                                                                   "print println printf console logger logging log puts",
-		"JSON is written by json(x) and read by parse_json(text).":                                               "JSON dumps loads to_json from_json stringify",
-		"A time is now(), a date today(); format_time and parse_time make texts of them and read them.":          "datetime date time Date strftime strptime timestamp",
-		"A number is made by int(x) or float(x).":                                                                "parse_int parseInt parse_float parseFloat to_int Number",
-		"A signal is waited for like this: x = wait signal go":                                                   "wait_signal wait_for_signal receive wait_for",
-		"To fail on purpose: fail(\"message\", \"ErrorType\").":                                                  "raise throw error Error Exception RuntimeError",
-		"To wait is a statement: sleep 90, or sleep \"1m30s\".":                                                  "delay pause",
-		"Numbers have abs, round, min, max and sum; random() is one from 0 up to 1.":                             "math Math",
-		"A list of results is made by spread xs: x -> f(x), or by a loop: ys = ys + [y].":                        "map filter reduce foreach",
-		"Values are compared by ==; an error that was caught is told by isexception(x).":                         "isinstance type typeof",
-		"An id is uuid().": "guid uuid4 new_id",
-		"An action that fails ends the program; what happens then is written by try: and except:.": "success failure always cancelled failed succeeded",
-		"A list of arguments is joined into the text of the command, or handed in as an input.":    "sys",
-	} {
-		for _, name := range strings.Fields(all) {
-			names[name] = hint
+// byWord turns a table of hints, each with the words that it is about, into one of words.
+func byWord(hints map[string]string) map[string]string {
+	all := map[string]string{}
+	for hint, words := range hints {
+		for _, word := range strings.Fields(words) {
+			all[word] = hint
 		}
 	}
+	return all
 }
+
+// foreign are words of other languages and programs of the shell, and what is written here
+// instead. Most begin a statement.
+var foreign = byWord(map[string]string{
+	"A function begins like this: fn main(input: [a, b], output: [result]):":                      "def function func",
+	"There are no classes; a dictionary keeps values by names.":                                   "class",
+	"A file imports nothing: actions are called by their names, @http.get(url=u).":                "import from",
+	"A name gets a value by x = 1, without a word before it.":                                     "const let var export set",
+	"Functions share no names; give values to them as inputs.":                                    "global",
+	"Names are not removed; a name can get another value, such as None.":                          "del",
+	"Every call is waited for; several at once are parallel(...) and spread.":                     "await",
+	"Several calls at once are parallel(...) and spread.":                                         "async",
+	"To wait: sleep 90, or sleep \"1m30s\"; for a signal: x = wait signal go.":                    "wait",
+	"To fail on purpose: fail(\"message\", \"ErrorType\").":                                       "raise throw",
+	"To fail on purpose: if not ok: and below it fail(\"message\", \"ErrorType\").":               "assert",
+	"Choices are made by if, elif and else.":                                                      "switch match case when",
+	"Errors are caught by except, behind the block of a try.":                                     "catch",
+	"What has to happen in any case stands behind the try, or in a function that both ways call.": "finally",
+	"What has to happen in any case stands behind a try, or in a function that both ways call.":   "with",
+	"To say something: @log(message=...).":                                                        "print echo",
+	"Functions have names: fn f(input: [x], output: [y]):":                                        "lambda",
+	"Values are compared by == and !=.":                                                           "is",
+	"A further condition begins with elif.":                                                       "elseif elsif",
+	"A loop begins like this: for x in xs:":                                                       "foreach",
+	"A loop begins like this: for i in range(3):":                                                 "repeat",
+	"A loop goes on while a condition holds: while not done:":                                     "until",
+	"A loop without an end: while True:":                                                          "loop",
+	"A loop has its condition first: while condition:":                                            "do",
+	"A choice begins like this: if not condition:":                                                "unless",
+	"A block begins with a colon.":                                                                "then",
+	"A function returns once: return xs. A list grows by xs = xs + [x].":                          "yield",
+	"There are no jumps; loops end by break, functions by return.":                                "goto",
+	"A program waits for a signal: x = wait signal go. It is sent by perdure signal ID go.":       "signal",
+	"An action is called with an @: @http.get(url=u); a function without: f(x).":                  "call",
+	"A policy stands in brackets behind its action: @fetch(url=u) [retry: 3].":                    "retry",
+	"A policy stands in brackets behind its action: @fetch(url=u) [timeout: 2m].":                 "timeout",
+	"A command is an action: @shell.run(command=\"ls\"). A request is @http.get(url=u).":          "curl wget ls cp mv rm cat grep sed awk git docker kubectl python python3 node npm make sudo bash sh source cd mkdir touch chmod psql aws terraform",
+})
+
+// yaml are words with which lines of other workflows begin, as keys.
+var yaml = setOf("call", "steps", "step", "run", "name", "on", "uses", "jobs", "tasks", "action", "version", "script", "workflow", "states", "with", "env")
+
+// names are variables and functions of other languages, and what is written here instead.
+var names = byWord(map[string]string{
+	"The environment is not read: what a program needs are its inputs, and secrets are secret(\"API_KEY\").": "env getenv environ os process ENV vars config settings secrets Secrets context ctx",
+	"Values come in as inputs, each by its name: fn main(input: [day], output: [result]):":                   "input inputs args argv params parameters kwargs",
+	"A command is an action: @shell.run(command=\"ls\").":                                                    "shell bash sh exec system subprocess cmd popen",
+	"A request is an action: @http.get(url=u), @http.post(url=u, json=x).":                                   "requests fetch curl axios urllib urlopen httpx http",
+	"A file is read and written by actions: @file.read(path=p), @file.write(path=p, content=x).":             "open file fs read write",
+	"A program ends by return, or fails by fail(\"message\").":                                               "exit quit die abort panic",
+	"A block ends where its indentation does.":                                                               "end endif endfor endwhile fi done esac",
+	"To say something: @log(message=...).":                                                                   "print println printf console logger logging log puts",
+	"JSON is written by json(x) and read by parse_json(text).":                                               "JSON dumps loads to_json from_json stringify",
+	"A time is now(), a date today(); format_time and parse_time make texts of them and read them.":          "datetime date time Date strftime strptime timestamp",
+	"A number is made by int(x) or float(x).":                                                                "parse_int parseInt parse_float parseFloat to_int Number",
+	"A signal is waited for like this: x = wait signal go":                                                   "wait_signal wait_for_signal receive wait_for",
+	"To fail on purpose: fail(\"message\", \"ErrorType\").":                                                  "raise throw error Error Exception RuntimeError",
+	"To wait is a statement: sleep 90, or sleep \"1m30s\".":                                                  "delay pause",
+	"Numbers have abs, round, min, max and sum; random() is one from 0 up to 1.":                             "math Math",
+	"A list of results is made by spread xs: x -> f(x), or by a loop: ys = ys + [y].":                        "map filter reduce foreach",
+	"Values are compared by ==; an error that was caught is told by isexception(x).":                         "isinstance type typeof",
+	"An id is uuid().": "guid uuid4 new_id",
+	"An action that fails ends the program; what happens then is written by try: and except:.": "success failure always cancelled failed succeeded",
+	"A list of arguments is joined into the text of the command, or handed in as an input.":    "sys",
+})
 
 // NameHint is about a variable or a function that does not exist here and does elsewhere; it
 // is empty for others.
@@ -176,13 +158,7 @@ func policyHint(key string) string {
 }
 
 // isPolicyKey has the keys that brackets behind an action may begin with.
-var isPolicyKey = map[string]bool{}
-
-func init() {
-	for _, k := range []string{"retry", "backoff", "fixed", "linear", "factor", "max", "jitter", "stop", "timeout", "heartbeat", "queue", "within", "on-timeout", "only", "never", "pause", "max-retry-after", "crashes"} {
-		isPolicyKey[k] = true
-	}
-}
+var isPolicyKey = setOf("retry", "backoff", "fixed", "linear", "factor", "max", "jitter", "stop", "timeout", "heartbeat", "queue", "within", "on-timeout", "only", "never", "pause", "max-retry-after", "crashes")
 
 // likePolicy reports whether a text begins like the inside of the brackets of a
 // policy: a key and a colon.

@@ -101,12 +101,8 @@ func (p *printer) statements(b *Block, level int) {
 func (p *printer) statement(s Statement, level int) {
 	end := trail(s.Comments())
 	switch s := s.(type) {
-	case *Pass:
-		p.line(level, "pass", end)
-	case *Break:
-		p.line(level, "break", end)
-	case *Continue:
-		p.line(level, "continue", end)
+	case *Word:
+		p.line(level, s.Word, end)
 	case *Return:
 		if s.Value == nil {
 			p.line(level, "return", end)
@@ -133,25 +129,28 @@ func (p *printer) statement(s Statement, level int) {
 		p.line(level, wrap(level, "while ", s.Condition, ":"), end)
 		p.block(s.Body, level)
 	case *If:
-		p.ifElse(s, level)
+		for i, c := range s.Clauses {
+			p.clause(c, i == 0, level)
+		}
 	case *Try:
 		p.tryExcept(s, level)
 	}
 }
 
-func (p *printer) ifElse(s *If, level int) {
-	p.line(level, wrap(level, "if ", s.Condition, ":"), trail(&s.Notes))
-	p.block(s.Body, level)
-	for _, c := range s.Elifs {
+// clause writes a clause of an if. What stands before the first one is written already.
+func (p *printer) clause(c *Clause, first bool, level int) {
+	head := "else:"
+	switch {
+	case first:
+		head = wrap(level, "if ", c.Condition, ":")
+	case c.Condition != nil:
+		head = wrap(level, "elif ", c.Condition, ":")
+	}
+	if !first {
 		p.before(&c.Notes, level, false, false)
-		p.line(level, wrap(level, "elif ", c.Condition, ":"), trail(&c.Notes))
-		p.block(c.Body, level)
 	}
-	if s.Else != nil {
-		p.before(&s.Else.Notes, level, false, false)
-		p.line(level, "else:", trail(&s.Else.Notes))
-		p.block(s.Else.Body, level)
-	}
+	p.line(level, head, trail(&c.Notes))
+	p.block(c.Body, level)
 }
 
 func (p *printer) tryExcept(s *Try, level int) {

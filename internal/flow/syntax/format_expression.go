@@ -19,7 +19,7 @@ import (
 func wrap(level int, before string, x Expr, behind string) string {
 	open, items, end := parts(x)
 	if len(items) == 0 || level*unitOfIndent > lineWidth/2 || fits(level, before, x, behind) {
-		return before + flat(x) + behind
+		return before + flat(x, levelOr) + behind
 	}
 	var b strings.Builder
 	b.WriteString(before + open + "\n")
@@ -86,7 +86,7 @@ func parts(x Expr) (open string, items []item, end string) {
 		return "[", items, "]"
 	case *Dict:
 		for _, e := range x.Entries {
-			items = append(items, item{flat(e.Key) + ": ", e.Value})
+			items = append(items, item{flat(e.Key, levelOr) + ": ", e.Value})
 		}
 		return "{", items, "}"
 	case *Parallel:
@@ -106,9 +106,7 @@ func parts(x Expr) (open string, items []item, end string) {
 		return "wait signal " + name, nil, policy(&x.Policied)
 	case *Spread:
 		open, items, end = parts(x.Call)
-		b := inline{most: math.MaxInt}
-		write(&b, x.Over, overLevel(x))
-		return "spread " + b.String() + x.options() + ": " + x.As.Name + " -> " + open, items, end
+		return "spread " + flat(x.Over, overLevel(x)) + x.options() + ": " + x.As.Name + " -> " + open, items, end
 	}
 	return "", nil, ""
 }
@@ -148,10 +146,10 @@ type inline struct {
 	most int // bytes; nothing is written behind them
 }
 
-// flat is an expression in one line.
-func flat(x Expr) string {
+// flat is an expression in one line, in parentheses if it binds less than demanded.
+func flat(x Expr, least int) string {
 	b := inline{most: math.MaxInt}
-	write(&b, x, levelOr)
+	write(&b, x, least)
 	return b.String()
 }
 
@@ -250,7 +248,7 @@ func leftLevel(x Expr, level int) int {
 func writeNegated(b *inline, x Expr) {
 	switch x.(type) {
 	case *Int, *Float:
-		if text := flat(x); text[0] != '-' {
+		if text := flat(x, levelOr); text[0] != '-' {
 			b.WriteString("(" + text + ")")
 			return
 		}

@@ -277,30 +277,22 @@ func isNamePart(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode
 // number reads a number.
 func (l *lexer) number() token {
 	from := l.at
-	digits := func() (n int) {
-		for l.at < len(l.src) && l.src[l.at] >= '0' && l.src[l.at] <= '9' {
-			l.at++
-			n++
-		}
-		return n
-	}
-	digits()
+	behindDigits := func(text string) string { return strings.TrimLeft(text, "0123456789") }
+	rest := behindDigits(l.src[from:])
 	float := false
-	if l.at+1 < len(l.src) && l.src[l.at] == '.' && l.src[l.at+1] >= '0' && l.src[l.at+1] <= '9' {
-		l.at++
-		digits()
-		float = true
+	if fraction, point := strings.CutPrefix(rest, "."); point && behindDigits(fraction) != fraction {
+		rest, float = behindDigits(fraction), true
 	}
-	if l.at < len(l.src) && (l.src[l.at] == 'e' || l.src[l.at] == 'E') {
-		mantissa := l.at
-		l.at++
-		if l.at < len(l.src) && (l.src[l.at] == '+' || l.src[l.at] == '-') {
-			l.at++
+	if rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
+		exponent := rest[1:]
+		if exponent != "" && (exponent[0] == '+' || exponent[0] == '-') {
+			exponent = exponent[1:]
 		}
-		if float = digits() > 0; !float {
-			l.at = mantissa
+		if behindDigits(exponent) != exponent {
+			rest, float = behindDigits(exponent), true
 		}
 	}
+	l.at = len(l.src) - len(rest)
 	if tail := nameLength(l.src[l.at:]); tail > 0 {
 		l.at += tail
 		hint := "Numbers are written in digits, such as 1000, 2.5 or 1e6."

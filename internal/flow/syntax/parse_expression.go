@@ -175,18 +175,13 @@ func ofAction(x Expr) bool {
 
 // fieldName reads the name of a field, which may be a keyword.
 func (p *parser) fieldName() Ident {
-	if p.tok.kind == keyword {
-		id := Ident{p.tok.Span, p.tok.text}
-		p.advance()
-		return id
-	}
 	if p.tok.kind == text {
 		p.unexpected("the name of a field", "Texts are joined by +.")
 	}
 	if p.tok.is(".") {
 		p.unexpected("the name of a field", "Whole numbers from a up to b, which is not among them, are range(a, b).")
 	}
-	return p.ident("the name of a field")
+	return p.anyWord("the name of a field")
 }
 
 // operand reads what operators are applied to.
@@ -321,9 +316,8 @@ func (p *parser) call(name Ident) Expr {
 func (p *parser) wait(from int) Expr {
 	x := &Wait{Span: Span{From: from}}
 	p.advance()
-	if p.tok.kind == text && p.tok.value != "" {
-		x.Signal = Ident{p.tok.Span, p.tok.value}
-		p.advance()
+	if p.quoted() {
+		x.Signal = p.named(p.tok.value)
 	} else {
 		x.Signal = p.ident("the name of a signal")
 	}

@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,8 +95,8 @@ func (p *parser) gateFollows() bool {
 }
 
 // gate reads the declaration of a gate.
-func (p *parser) gate(notes Notes) {
-	g := &Gate{Span: p.tok.Span, Notes: notes}
+func (p *parser) gate(line Line) {
+	g := &Gate{Line: line}
 	p.guard(func() {
 		p.advance()
 		g.Name = p.ident("the name of the gate")
@@ -183,9 +182,7 @@ func (x *Action) verify() string {
 	if x.Verify == nil {
 		return ""
 	}
-	b := inline{most: math.MaxInt}
-	write(&b, x.Verify, levelOr)
-	return " [verify: " + b.String() + "]"
+	return " [verify: " + flat(x.Verify, levelOr) + "]"
 }
 
 // options are the brackets of a fan, with a blank before them.

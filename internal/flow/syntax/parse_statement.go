@@ -4,51 +4,34 @@ import "strings"
 
 // statement reads a statement with its line end and its blocks. One that cannot be
 // read becomes Bad, and a block below it is read all the same.
-func (p *parser) statement(notes Notes) (s Statement) {
-	return p.statementOf(notes, p.anyStatement)
-}
+func (p *parser) statement(line Line) Statement { return p.statementOf(line, p.anyStatement) }
 
-func (p *parser) anyStatement(notes Notes) Statement {
-	from := p.tok.From
+func (p *parser) anyStatement(line Line) Statement {
 	if p.tok.kind == keyword {
 		switch p.tok.text {
-		case "pass":
-			s := &Pass{Notes: notes}
-			p.single(&s.Span, &s.Notes)
-			return s
-		case "break":
-			s := &Break{Notes: notes}
-			p.single(&s.Span, &s.Notes)
-			return s
-		case "continue":
-			s := &Continue{Notes: notes}
-			p.single(&s.Span, &s.Notes)
+		case "pass", "break", "continue":
+			s := &Word{line, p.tok.text}
+			p.advance()
+			p.end(&s.Line)
 			return s
 		case "return":
-			return p.returns(notes)
+			return p.returns(line)
 		case "sleep":
-			s := &Sleep{Notes: notes}
 			p.advance()
-			s.For = p.expression()
+			s := &Sleep{line, p.expression()}
 			if p.tok.kind == word {
 				p.unexpected("the end of the line", "A duration with its unit is a text: sleep \"1m30s\". A bare number is seconds.")
 			}
-			s.Span = Span{from, p.last}
-			p.lineEnd(&s.Notes)
+			p.end(&s.Line)
 			return s
 		case "for":
-			return p.forLoop(notes)
+			return p.forLoop(line)
 		case "while":
-			s := &While{Notes: notes, Body: &Block{}}
-			p.advance()
-			s.Condition = p.expression()
-			s.Span = Span{from, p.last}
-			p.blockOf(&s.Notes, s.Body)
-			return s
+			return &While{*p.condition(line)}
 		case "if":
-			return p.ifElse(notes)
+			return p.ifElse(line)
 		case "try":
-			return p.tryExcept(notes)
+			return p.tryExcept(line)
 		case "elif", "else":
 			p.fail(p.tok.Span, "It stands right behind the block of an if, indented like that.", "%q has no if before it", p.tok.text)
 		case "except":
@@ -57,18 +40,11 @@ func (p *parser) anyStatement(notes Notes) Statement {
 			p.fail(p.tok.Span, "Functions stand one after the other, not indented.", "a function stands inside of a block")
 		}
 	}
-	return p.simple(notes)
+	return p.simple(line)
 }
 
-// single reads a statement of one word.
-func (p *parser) single(span *Span, notes *Notes) {
-	*span = p.tok.Span
-	p.advance()
-	p.lineEnd(notes)
-}
-
-func (p *parser) returns(notes Notes) Statement {
-	s := &Return{Span: p.tok.Span, Notes: notes}
+func (p *parser) returns(line Line) Statement {
+	s := &Return{Line: line}
 	p.advance()
 	if p.tok.kind != newline {
 		s.Value = p.expression()
@@ -76,22 +52,20 @@ func (p *parser) returns(notes Notes) Statement {
 			p.unexpected("the end of the line", "Return several values as a list: return [a, b].")
 		}
 	}
-	s.To = p.last
-	p.lineEnd(&s.Notes)
+	p.end(&s.Line)
 	return s
 }
 
 // simple reads an assignment, an action, a parallel block or another expression.
-func (p *parser) simple(notes Notes) Statement {
-	from := p.tok.From
-	if s := p.parallelBlock(from, nil, notes); s != nil {
+func (p *parser) simple(line Line) Statement {
+	if s := p.parallelBlock(line, nil); s != nil {
 		return s
 	}
 	x := p.expression()
 	name, isName := x.(*Name)
 	if !isName || !p.tok.is(",") && !p.tok.is("=") {
-		s := &Do{Span: Span{from, p.last}, Notes: notes, Value: x}
-		p.lineEnd(&s.Notes)
+		s := &Do{line, x}
+		p.end(&s.Line)
 		return s
 	}
 	targets := []Ident{{name.Span, name.Name}}
@@ -99,11 +73,10 @@ func (p *parser) simple(notes Notes) Statement {
 		targets = append(targets, p.ident("another name to be assigned to"))
 	}
 	p.want("=", "Several names before a \"=\" take the elements of a list: a, b = f().")
-	if s := p.parallelBlock(from, targets, notes); s != nil {
+	if s := p.parallelBlock(line, targets); s != nil {
 		return s
 	}
-	s := &Assign{Notes: notes, Targets: targets, Value: p.expression()}
-	s.Span = Span{from, p.last}
+	s := &Assign{line, targets, p.expression()}
 	if p.tok.is("=") {
 		p.unexpected("the end of the line", "One value is assigned at a time; write a second line. To compare, write ==.")
 	}
@@ -113,20 +86,19 @@ func (p *parser) simple(notes Notes) Statement {
 	if p.tok.is(",") {
 		p.unexpected("the end of the line", "Several values are a list: a, b = [1, 2].")
 	}
-	p.lineEnd(&s.Notes)
+	p.end(&s.Line)
 	return s
 }
 
 // parallelBlock reads "parallel:" with its calls, if that is what stands there.
-func (p *parser) parallelBlock(from int, targets []Ident, notes Notes) Statement {
+func (p *parser) parallelBlock(line Line, targets []Ident) Statement {
 	if !p.tok.is("parallel") || !p.colonFollows() {
 		return nil
 	}
-	s := &ParallelBlock{Notes: notes, Targets: targets, Body: &Block{}}
+	s := &ParallelBlock{Line: line, Targets: targets, Body: &Block{}}
 	p.advance()
 	p.fan(&s.Fan)
-	s.Span = Span{from, p.last}
-	p.blockOfLines(&s.Notes, s.Body, func(n Notes) Statement { return p.statementOf(n, p.parallelLine) })
+	p.blockOfLines(&s.Line, s.Body, func(line Line) Statement { return p.statementOf(line, p.parallelLine) })
 	return s
 }
 
@@ -141,14 +113,10 @@ func (p *parser) colonFollows() bool {
 }
 
 // statementOf is statement for blocks in which only some kinds have a meaning.
-func (p *parser) statementOf(notes Notes, read func(Notes) Statement) (s Statement) {
-	from := p.tok.Span
+func (p *parser) statementOf(line Line, read func(Line) Statement) (s Statement) {
 	p.ops = 0
-	if !p.guard(func() { s = read(notes) }) {
-		if p.tok.kind == indent {
-			p.strayBlock()
-		}
-		return &Bad{Span: from, Notes: notes}
+	if !p.clause(func() { s = read(line) }) {
+		return &Bad{line}
 	}
 	return s
 }
@@ -156,20 +124,18 @@ func (p *parser) statementOf(notes Notes, read func(Notes) Statement) (s Stateme
 const parallelHint = "A parallel block has one call in each line: @fetch(url=u), or f(x). Its results are a list: a, b = parallel:"
 
 // parallelLine reads a call in a parallel block.
-func (p *parser) parallelLine(notes Notes) Statement {
+func (p *parser) parallelLine(line Line) Statement {
 	if p.tok.kind == keyword {
 		p.fail(p.tok.Span, parallelHint, "%s has no meaning in a parallel block", p.tok.shows())
 	}
-	from := p.tok.From
-	s := &Do{Notes: notes, Value: p.expression()}
-	s.Span = Span{from, p.last}
+	s := &Do{line, p.expression()}
 	if p.tok.is("=") || p.tok.is(",") {
 		p.fail(p.tok.Span, parallelHint, "a parallel block has no assignments")
 	}
 	if !isCall(s.Value) {
-		p.fail(s.Span, parallelHint, "this is neither an action nor the call of a function")
+		p.fail(Span{line.From, p.last}, parallelHint, "this is neither an action nor the call of a function")
 	}
-	p.lineEnd(&s.Notes)
+	p.end(&s.Line)
 	return s
 }
 
@@ -182,8 +148,8 @@ func isCall(x Expr) bool {
 	return false
 }
 
-func (p *parser) forLoop(notes Notes) Statement {
-	s := &For{Span: p.tok.Span, Notes: notes, Body: &Block{}}
+func (p *parser) forLoop(line Line) Statement {
+	s := &For{Line: line, Body: &Block{}}
 	p.advance()
 	const form = "A loop begins like this: for x in xs:, or for i in range(10):"
 	if p.tok.is("(") {
@@ -195,31 +161,22 @@ func (p *parser) forLoop(notes Notes) Statement {
 	}
 	p.want("in", form)
 	s.In = p.expression()
-	s.To = p.last
-	p.blockOf(&s.Notes, s.Body)
+	p.blockOf(&s.Line, s.Body)
 	return s
 }
 
-func (p *parser) ifElse(notes Notes) Statement {
-	s := &If{Span: p.tok.Span, Notes: notes, Body: &Block{}}
-	p.advance()
-	s.Condition = p.expression()
-	s.To = p.last
-	p.blockOf(&s.Notes, s.Body)
+func (p *parser) ifElse(line Line) Statement {
+	s := &If{[]*Clause{p.condition(line)}}
 	for p.elif() {
-		c := &Elif{Span: p.tok.Span, Notes: p.notes(), Body: &Block{}}
-		if p.clause(func() { p.condition(c) }) {
-			s.Elifs = append(s.Elifs, c)
-		}
+		p.clause(func() { s.Clauses = append(s.Clauses, p.condition(p.line())) })
 	}
 	if p.tok.is("else") {
-		c := &Else{Span: p.tok.Span, Notes: p.notes(), Body: &Block{}}
-		if p.clause(func() {
+		p.clause(func() {
+			c := &Clause{Line: p.line(), Body: &Block{}}
 			p.advance()
-			p.blockOf(&c.Notes, c.Body)
-		}) {
-			s.Else = c
-		}
+			p.blockOf(&c.Line, c.Body)
+			s.Clauses = append(s.Clauses, c)
+		})
 	}
 	return s
 }
@@ -242,16 +199,17 @@ func (p *parser) elif() bool {
 	return true
 }
 
-// condition reads elif, its condition and its block.
-func (p *parser) condition(c *Elif) {
+// condition reads if, elif or while, the condition and the block.
+func (p *parser) condition(line Line) *Clause {
+	c := &Clause{Line: line, Body: &Block{}}
 	p.advance()
 	c.Condition = p.expression()
-	c.To = p.last
-	p.blockOf(&c.Notes, c.Body)
+	p.blockOf(&c.Line, c.Body)
+	return c
 }
 
-// clause reads a clause of a statement; one that cannot be read does not end the
-// statement.
+// clause reads a statement or a clause of one. If it cannot be read, the block below it is
+// read all the same, and the parser goes on behind that.
 func (p *parser) clause(read func()) bool {
 	if p.guard(read) {
 		return true
@@ -262,16 +220,16 @@ func (p *parser) clause(read func()) bool {
 	return false
 }
 
-func (p *parser) tryExcept(notes Notes) Statement {
-	s := &Try{Span: p.tok.Span, Notes: notes, Body: &Block{}}
+func (p *parser) tryExcept(line Line) Statement {
+	s := &Try{Line: line, Body: &Block{}}
 	p.advance()
 	if p.tok.is("[") {
-		s.To = p.policy(&s.Policied)
+		p.policy(&s.Policied)
 	}
-	p.blockOf(&s.Notes, s.Body)
+	p.blockOf(&s.Line, s.Body)
 	clauses := 0
 	for ; p.tok.is("except"); clauses++ {
-		c := &Except{Span: p.tok.Span, Notes: p.notes(), Body: &Block{}}
+		c := &Except{Line: p.line(), Body: &Block{}}
 		if p.clause(func() { p.except(c) }) {
 			s.Handlers = append(s.Handlers, c)
 		}
@@ -304,34 +262,22 @@ func (p *parser) except(c *Except) {
 		as := p.ident("the name of the error")
 		c.As = &as
 	}
-	c.To = p.last
-	p.blockOf(&c.Notes, c.Body)
+	p.blockOf(&c.Line, c.Body)
 }
 
 // typeName reads the name of an error type: a word, words with dots, or a text.
 func (p *parser) typeName() Ident {
-	if p.tok.kind == text && p.tok.value != "" {
-		id := Ident{p.tok.Span, p.tok.value}
-		p.advance()
-		return id
+	if p.quoted() {
+		return p.named(p.tok.value)
 	}
 	return p.dotted("an error type")
 }
 
 // dotted reads words with dots between them.
 func (p *parser) dotted(expected string) Ident {
-	part := func() Ident {
-		if p.tok.kind == keyword { // the names of actions and types are not ours to choose
-			id := Ident{p.tok.Span, p.tok.text}
-			p.advance()
-			return id
-		}
-		return p.ident(expected)
-	}
-	id := part()
-	for p.tok.is(".") {
-		p.advance()
-		next := part()
+	id := p.anyWord(expected)
+	for p.take(".") {
+		next := p.anyWord(expected)
 		id.Name += "." + next.Name
 		id.To = next.To
 	}

@@ -119,17 +119,17 @@ func TestPositions(t *testing.T) {
 	}
 	cut := func(n Node) string { return f.Text[n.Range().From:n.Range().To] }
 	body := f.Functions[0].Body.Statements
-	assign := body[1].(*If).Body.Statements[0].(*Assign)
+	assign := body[1].(*If).Clauses[0].Body.Statements[0].(*Assign)
 	action := assign.Value.(*Action)
 	for got, want := range map[string]string{
-		cut(body[0]):                 "é = 1",
-		cut(body[1].(*If).Condition): "a == (b)",
-		cut(assign.Targets[0]):       "x",
-		cut(action):                  `@h.get(u="ü", v=[1]) [retry: 3]`,
-		cut(action.Name):             "h.get",
-		cut(action.Args[1].Value):    "[1]",
-		cut(action.Brackets):         "[retry: 3]",
-		cut(body[1].(*If).Body):      cut(assign),
+		cut(body[0]):                            "é = 1",
+		cut(body[1].(*If).Clauses[0].Condition): "a == (b)",
+		cut(assign.Targets[0]):                  "x",
+		cut(action):                             `@h.get(u="ü", v=[1]) [retry: 3]`,
+		cut(action.Name):                        "h.get",
+		cut(action.Args[1].Value):               "[1]",
+		cut(action.Brackets):                    "[retry: 3]",
+		cut(body[1].(*If).Clauses[0].Body):      cut(assign),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

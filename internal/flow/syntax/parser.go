@@ -223,23 +223,23 @@ func (p *parser) program() {
 	p.guard(p.advance)
 	var body []Statement
 	for p.tok.kind != endOfFile {
-		notes := p.notes()
+		line := p.line()
 		switch {
 		case p.tok.is("fn"):
-			fn := p.function(notes)
+			fn := p.function(line)
 			p.file.Functions = append(p.file.Functions, fn)
 		case p.gateFollows():
 			if len(p.file.Functions)+len(body) > 0 {
 				p.report(p.tok.Span, CodePlace, "Put it before the first function or statement.", "a gate is declared at the top of the file")
 			}
-			p.gate(notes)
+			p.gate(line)
 		case p.tok.kind == indent:
 			p.report(p.lineSpan(), CodeSyntax, p.strayHint("Only what stands in a block is indented."), "the line is indented, but no block begins before it")
 			body = append(body, p.strayBlock().Statements...)
 		case p.tok.kind == dedent:
 			p.advance() // of a block that was given up
 		default:
-			body = append(body, p.statement(notes))
+			body = append(body, p.statement(line))
 		}
 	}
 	p.file.Tail = p.tail(0)
@@ -255,7 +255,7 @@ func (p *parser) program() {
 	case len(body) > 0:
 		p.file.Implicit = true
 		span := Span{body[0].Range().From, body[len(body)-1].Range().To}
-		p.file.Functions = []*Function{{Span: span, Name: Ident{Name: "main"}, Body: &Block{Span: span, Statements: body}}}
+		p.file.Functions = []*Function{{Line: Line{Span: span}, Name: Ident{Name: "main"}, Body: &Block{Span: span, Statements: body}}}
 	case len(p.file.Functions) == 0 && len(p.faults) == 0:
 		p.report(Span{}, CodeSyntax, "Write a statement such as @log(message=\"hello\"), or a function fn main(input: [], output: []):.", "the file has no statement")
 	}
@@ -280,8 +280,17 @@ func (p *parser) strayHint(otherwise string) string {
 // strayBlock reads an indented block where none should be.
 func (p *parser) strayBlock() *Block {
 	b := &Block{Span: p.tok.Span}
-	p.indented(b, func(n Notes) Statement { return p.statement(n) })
+	p.indented(b, p.statement)
 	return b
+}
+
+// line begins the line at which the parser is.
+func (p *parser) line() Line { return Line{p.tok.Span, p.notes()} }
+
+// end reads the end of the line of a statement.
+func (p *parser) end(line *Line) {
+	line.To = p.last
+	p.lineEnd(&line.Notes)
 }
 
 // notes takes the comments before the line at which the parser is.
@@ -330,8 +339,8 @@ func (p *parser) lineEnd(n *Notes) {
 }
 
 // function reads a function.
-func (p *parser) function(notes Notes) *Function {
-	fn := &Function{Span: p.tok.Span, Notes: notes, Body: &Block{}}
+func (p *parser) function(line Line) *Function {
+	fn := &Function{Line: line, Body: &Block{}}
 	ok := p.guard(func() {
 		const form = "A function begins like this: fn main(input: [a, b], output: [result]):"
 		p.advance()
@@ -345,8 +354,7 @@ func (p *parser) function(notes Notes) *Function {
 		fn.Outputs = p.header("output", form)
 		p.take(",")
 		p.leave(")", "the end of the outputs")
-		fn.To = p.last
-		p.blockOf(&fn.Notes, fn.Body)
+		p.blockOf(&fn.Line, fn.Body)
 	})
 	fn.Broken = !ok
 	if !ok && p.tok.kind == indent {
@@ -385,17 +393,32 @@ func (p *parser) ident(expected string) Ident {
 		}
 		p.unexpected(expected, hint)
 	}
-	id := Ident{p.tok.Span, p.tok.text}
+	return p.named(p.tok.text)
+}
+
+// anyWord reads a name that is not the program's to choose, so it may be a keyword.
+func (p *parser) anyWord(expected string) Ident {
+	if p.tok.kind == keyword {
+		return p.named(p.tok.text)
+	}
+	return p.ident(expected)
+}
+
+// quoted reports whether a name in quotes stands there.
+func (p *parser) quoted() bool { return p.tok.kind == text && p.tok.value != "" }
+
+// named advances past a token that is a name.
+func (p *parser) named(name string) Ident {
+	id := Ident{p.tok.Span, name}
 	p.advance()
 	return id
 }
 
 // blockOf reads ":", the end of the line and the block below it.
-func (p *parser) blockOf(n *Notes, b *Block) {
-	p.blockOfLines(n, b, func(n Notes) Statement { return p.statement(n) })
-}
+func (p *parser) blockOf(owner *Line, b *Block) { p.blockOfLines(owner, b, p.statement) }
 
-func (p *parser) blockOfLines(n *Notes, b *Block, line func(Notes) Statement) {
+func (p *parser) blockOfLines(owner *Line, b *Block, read func(Line) Statement) {
+	owner.To = p.last
 	if !p.tok.is(":") {
 		hint := "A block begins with a colon."
 		if foreign := p.foreignHint(); foreign != "" && p.tok.kind != newline {
@@ -409,16 +432,16 @@ func (p *parser) blockOfLines(n *Notes, b *Block, line func(Notes) Statement) {
 	if p.tok.kind != newline {
 		p.unexpected("the end of the line", "The block stands in the lines below, indented by four blanks.")
 	}
-	p.lineEnd(n)
+	p.lineEnd(&owner.Notes)
 	if p.tok.kind != indent {
 		p.report(Span{p.last, p.last}, CodeSyntax, "Indent what belongs to it by four blanks, or write pass if it shall do nothing.", "a block is missing behind the colon")
 		return
 	}
-	p.indented(b, line)
+	p.indented(b, read)
 }
 
 // indented reads the lines of a block, from its indentation to its end.
-func (p *parser) indented(b *Block, line func(Notes) Statement) {
+func (p *parser) indented(b *Block, read func(Line) Statement) {
 	defer p.deeper()()
 	level := p.lex.level
 	p.advance()
@@ -429,7 +452,7 @@ func (p *parser) indented(b *Block, line func(Notes) Statement) {
 			b.Statements = append(b.Statements, p.strayBlock().Statements...)
 			continue
 		}
-		b.Statements = append(b.Statements, line(p.notes()))
+		b.Statements = append(b.Statements, read(p.line()))
 	}
 	b.To = p.last
 	if n := len(b.Statements); n > 0 {

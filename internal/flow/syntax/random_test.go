@@ -56,11 +56,13 @@ func (g generator) file() *File {
 	}
 	for range 1 + g.intn(3) {
 		f.Functions = append(f.Functions, &Function{
-			Notes: g.notes(), Name: g.ident(), Inputs: g.idents(0), Outputs: g.idents(0), Body: g.block(3),
+			Line: g.line(), Name: g.ident(), Inputs: g.idents(0), Outputs: g.idents(0), Body: g.block(3),
 		})
 	}
 	return f
 }
+
+func (g generator) line() Line { return Line{Notes: g.notes()} }
 
 func (g generator) notes() (n Notes) {
 	n.Blank = g.intn(4) == 0
@@ -86,56 +88,56 @@ func (g generator) block(depth int) *Block {
 }
 
 func (g generator) statement(depth int) Statement {
-	n := g.notes()
+	n := g.line()
 	kinds := 13
 	if depth == 0 {
 		kinds = 8
 	}
 	switch g.intn(kinds) {
 	case 0:
-		return &Pass{Notes: n}
+		return &Word{n, "pass"}
 	case 1:
-		return &Break{Notes: n}
+		return &Word{n, "break"}
 	case 2:
-		return &Continue{Notes: n}
+		return &Word{n, "continue"}
 	case 3:
-		return &Return{Notes: n}
+		return &Return{Line: n}
 	case 4:
-		return &Return{Notes: n, Value: g.expr(3)}
+		return &Return{Line: n, Value: g.expr(3)}
 	case 5:
-		return &Sleep{Notes: n, For: g.expr(2)}
+		return &Sleep{Line: n, For: g.expr(2)}
 	case 6:
-		return &Assign{Notes: n, Targets: g.idents(1), Value: g.expr(4)}
+		return &Assign{Line: n, Targets: g.idents(1), Value: g.expr(4)}
 	case 7:
-		return &Do{Notes: n, Value: g.expr(4)}
+		return &Do{Line: n, Value: g.expr(4)}
 	case 8:
-		s := &ParallelBlock{Fan: g.fan(), Notes: n, Targets: g.idents(0), Body: &Block{}}
+		s := &ParallelBlock{Fan: g.fan(), Line: n, Targets: g.idents(0), Body: &Block{}}
 		for range 1 + g.intn(3) {
-			s.Body.Statements = append(s.Body.Statements, &Do{Notes: g.notes(), Value: g.call(2)})
+			s.Body.Statements = append(s.Body.Statements, &Do{Line: g.line(), Value: g.call(2)})
 		}
 		return s
 	case 9:
-		return &For{Notes: n, Targets: g.idents(1), In: g.expr(3), Body: g.block(depth - 1)}
+		return &For{Line: n, Targets: g.idents(1), In: g.expr(3), Body: g.block(depth - 1)}
 	case 10:
-		return &While{Notes: n, Condition: g.expr(3), Body: g.block(depth - 1)}
+		return &While{Clause{n, g.expr(3), g.block(depth - 1)}}
 	case 11:
-		s := &If{Notes: n, Condition: g.expr(3), Body: g.block(depth - 1)}
+		s := &If{[]*Clause{{n, g.expr(3), g.block(depth - 1)}}}
 		for range g.intn(3) {
-			s.Elifs = append(s.Elifs, &Elif{Notes: g.notes(), Condition: g.expr(2), Body: g.block(depth - 1)})
+			s.Clauses = append(s.Clauses, &Clause{g.line(), g.expr(2), g.block(depth - 1)})
 		}
 		if g.intn(2) == 0 {
-			s.Else = &Else{Notes: g.notes(), Body: g.block(depth - 1)}
+			s.Clauses = append(s.Clauses, &Clause{g.line(), nil, g.block(depth - 1)})
 		}
 		return s
 	}
-	s := &Try{Notes: n, Body: g.block(depth - 1)}
+	s := &Try{Line: n, Body: g.block(depth - 1)}
 	g.policy(&s.Policied)
 	handlers := 1 + g.intn(2)
 	if s.Policy != nil {
 		handlers = g.intn(3)
 	}
 	for range handlers {
-		h := &Except{Notes: g.notes(), Body: g.block(depth - 1)}
+		h := &Except{Line: g.line(), Body: g.block(depth - 1)}
 		for range g.intn(3) {
 			h.Types = append(h.Types, Ident{Name: g.pick("Timeout", "fs.PathError", "a b", "é.ö", "a..b", "x-y", "for")})
 		}
@@ -244,7 +246,7 @@ func (g generator) fan() Fan { return Fan{Limit: g.intn(3) * 5, Values: g.intn(3
 
 func (g generator) gates() (all []*Gate) {
 	for range g.intn(3) {
-		gate := &Gate{Notes: g.notes(), Name: g.ident(), Limit: 1 + g.intn(9), Mode: g.pick("", "hold", "release")}
+		gate := &Gate{Line: g.line(), Name: g.ident(), Limit: 1 + g.intn(9), Mode: g.pick("", "hold", "release")}
 		if g.intn(2) == 0 {
 			gate.Count, gate.Per, gate.Burst = 1+g.intn(5), time.Duration(1+g.intn(5000))*time.Millisecond, g.intn(3)
 		}

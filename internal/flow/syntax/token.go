@@ -67,12 +67,14 @@ var Keywords = []string{
 	"parallel", "pass", "return", "sleep", "spread", "True", "try", "while",
 }
 
-var isKeyword = map[string]bool{}
+var isKeyword = setOf(Keywords...)
 
-func init() {
-	for _, k := range Keywords {
-		isKeyword[k] = true
+func setOf(words ...string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range words {
+		set[w] = true
 	}
+	return set
 }
 
 // marks are the tokens that are neither words nor values, longer ones first.

@@ -64,6 +64,13 @@ type Notes struct {
 	Trail string    // the comment at its end, with its "#"; empty for none
 }
 
+// Line is the place of a statement, a clause, a function or a gate, with what stands around
+// it. The block below it belongs to the place of a function only.
+type Line struct {
+	Span
+	Notes
+}
+
 // Ident is a name where it is declared or assigned to.
 type Ident struct {
 	Span
@@ -72,8 +79,7 @@ type Ident struct {
 
 // Function is a function.
 type Function struct {
-	Span
-	Notes
+	Line
 	Name            Ident
 	Inputs, Outputs []Ident // nil for an implicit main
 	Broken          bool    // its first line cannot be read
@@ -83,8 +89,7 @@ type Function struct {
 // Gate declares a gate, at the top of the file: a bound that holds for the calls that
 // name it, in all runs together.
 type Gate struct {
-	Span
-	Notes
+	Line
 	Name  Ident
 	Limit int // slots, at least 1
 
@@ -121,116 +126,84 @@ type Statement interface {
 func (n *Notes) Comments() *Notes { return n }
 
 type (
-	// Pass is the statement that does nothing.
-	Pass struct {
-		Span
-		Notes
-	}
-	// Break is the statement that ends a loop.
-	Break struct {
-		Span
-		Notes
-	}
-	// Continue is the statement that goes on with the next round of a loop.
-	Continue struct {
-		Span
-		Notes
+	// Word is a statement of one word: pass does nothing, break ends a loop, and continue
+	// goes on with its next round.
+	Word struct {
+		Line
+		Word string
 	}
 	// Return is the statement that ends a function.
 	Return struct {
-		Span
-		Notes
+		Line
 		Value Expr // nil for none
 	}
 	// Sleep is the statement that waits.
 	Sleep struct {
-		Span
-		Notes
+		Line
 		For Expr
 	}
 	// Assign is the statement that gives names a value: one name the value, or
 	// several the elements of a list.
 	Assign struct {
-		Span
-		Notes
+		Line
 		Targets []Ident
 		Value   Expr
 	}
 	// Do is the statement that evaluates an expression and drops its value.
 	Do struct {
-		Span
-		Notes
+		Line
 		Value Expr
 	}
 	// ParallelBlock is the statement that makes several calls at once.
 	ParallelBlock struct {
-		Span
-		Notes
+		Line
 		Fan
 		Targets []Ident // none: the results are dropped
 		Body    *Block  // of Do statements with an *Action or a *Call
 	}
 	// For is the loop over the elements of a value.
 	For struct {
-		Span
-		Notes
+		Line
 		Targets []Ident
 		In      Expr
 		Body    *Block
 	}
-	// While is the loop that runs as long as a condition holds.
-	While struct {
-		Span
-		Notes
-		Condition Expr
+	// While is the loop that runs as long as its condition holds.
+	While struct{ Clause }
+	// If is the statement that runs the first clause whose condition holds: those of if
+	// and elif, and that of else, which has no condition.
+	If struct{ Clauses []*Clause }
+	// Clause is a block with the condition on which it runs.
+	Clause struct {
+		Line
+		Condition Expr // nil for none
 		Body      *Block
-	}
-	// If is the statement that chooses a block.
-	If struct {
-		Span
-		Notes
-		Condition Expr
-		Body      *Block
-		Elifs     []*Elif
-		Else      *Else // nil for none
-	}
-	// Elif is a clause of If.
-	Elif struct {
-		Span
-		Notes
-		Condition Expr
-		Body      *Block
-	}
-	// Else is a clause of If.
-	Else struct {
-		Span
-		Notes
-		Body *Block
 	}
 	// Try is the statement that catches errors. With a policy its block is retried
 	// before an error gets to the handlers, and there may be none.
 	Try struct {
-		Span
-		Notes
+		Line
 		Policied
 		Body     *Block
 		Handlers []*Except
 	}
 	// Except is a clause of Try.
 	Except struct {
-		Span
-		Notes
+		Line
 		Types []Ident // none: it catches every error
 		As    *Ident  // nil for none
 		Body  *Block
 	}
 	// Bad is what stands in place of a statement that could not be read. A tree
 	// that Parse returns without an error has none.
-	Bad struct {
-		Span
-		Notes
-	}
+	Bad struct{ Line }
 )
+
+// Range returns the first line of the statement.
+func (s *If) Range() Span { return s.Clauses[0].Span }
+
+// Comments returns what stands around the statement.
+func (s *If) Comments() *Notes { return s.Clauses[0].Comments() }
 
 // Policied is what a policy can stand behind.
 type Policied struct {

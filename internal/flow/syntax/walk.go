@@ -13,15 +13,45 @@ func Exprs(b *Block) iter.Seq[Expr] {
 	return func(yield func(Expr) bool) { (&walker{yield: yield}).block(b) }
 }
 
+// Blocks are the blocks of a statement, in their order.
+func Blocks(s Statement) (all []*Block) {
+	switch s := s.(type) {
+	case *ParallelBlock:
+		all = append(all, s.Body)
+	case *For:
+		all = append(all, s.Body)
+	case *While:
+		all = append(all, s.Body)
+	case *If:
+		for _, c := range s.Clauses {
+			all = append(all, c.Body)
+		}
+	case *Try:
+		all = append(all, s.Body)
+		for _, c := range s.Handlers {
+			all = append(all, c.Body)
+		}
+	}
+	return all
+}
+
+// exprs yields the expressions of all functions.
+func (f *File) exprs() iter.Seq[Expr] {
+	return func(yield func(Expr) bool) {
+		w := &walker{yield: yield}
+		for _, fn := range f.Functions {
+			w.block(fn.Body)
+		}
+	}
+}
+
 // Secrets are the names of the secrets that a file refers to, in their order.
 func Secrets(f *File) []string {
 	names := map[string]bool{}
-	for _, fn := range f.Functions {
-		for x := range Exprs(fn.Body) {
-			if call, is := x.(*Call); is && call.Name.Name == "secret" && len(call.Args) == 1 {
-				if name, is := call.Args[0].Value.(*String); is {
-					names[name.Value] = true
-				}
+	for x := range f.exprs() {
+		if call, is := x.(*Call); is && call.Name.Name == "secret" && len(call.Args) == 1 {
+			if name, is := call.Args[0].Value.(*String); is {
+				names[name.Value] = true
 			}
 		}
 	}
@@ -31,11 +61,9 @@ func Secrets(f *File) []string {
 // Signals are the names of the signals that a file waits for, in their order.
 func Signals(f *File) []string {
 	names := map[string]bool{}
-	for _, fn := range f.Functions {
-		for x := range Exprs(fn.Body) {
-			if wait, is := x.(*Wait); is {
-				names[wait.Signal.Name] = true
-			}
+	for x := range f.exprs() {
+		if wait, is := x.(*Wait); is {
+			names[wait.Signal.Name] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
@@ -43,15 +71,13 @@ func Signals(f *File) []string {
 
 // Gathered are the lines of spreads that keep the whole answer of a request for each element.
 func Gathered(f *File) (lines []int) {
-	for _, fn := range f.Functions {
-		for x := range Exprs(fn.Body) {
-			spread, is := x.(*Spread)
-			if !is {
-				continue
-			}
-			if action, is := spread.Call.(*Action); is && strings.HasPrefix(action.Name.Name, "http.") && action.Name.Name != "http.download" {
-				lines = append(lines, f.Position(spread.From).Line)
-			}
+	for x := range f.exprs() {
+		spread, is := x.(*Spread)
+		if !is {
+			continue
+		}
+		if action, is := spread.Call.(*Action); is && strings.HasPrefix(action.Name.Name, "http.") && action.Name.Name != "http.download" {
+			lines = append(lines, f.Position(spread.From).Line)
 		}
 	}
 	slices.Sort(lines)
@@ -83,30 +109,19 @@ func (w *walker) statement(s Statement) {
 		w.exprs(s.Value)
 	case *Do:
 		w.exprs(s.Value)
-	case *ParallelBlock:
-		w.block(s.Body)
 	case *For:
 		w.exprs(s.In)
-		w.block(s.Body)
 	case *While:
 		w.exprs(s.Condition)
-		w.block(s.Body)
 	case *If:
-		w.exprs(s.Condition)
-		w.block(s.Body)
-		for _, c := range s.Elifs {
+		for _, c := range s.Clauses {
 			w.exprs(c.Condition)
-			w.block(c.Body)
-		}
-		if s.Else != nil {
-			w.block(s.Else.Body)
 		}
 	case *Try:
 		w.vars(&s.Policied)
-		w.block(s.Body)
-		for _, c := range s.Handlers {
-			w.block(c.Body)
-		}
+	}
+	for _, b := range Blocks(s) {
+		w.block(b)
 	}
 }
 
