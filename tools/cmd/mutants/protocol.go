@@ -122,7 +122,7 @@ var protocolFaults = []protocolFault{
 	},
 	{
 		"a run has its wake time later than the truth",
-		map[string][]change{"internal/engine/run.go": {{"		s := record.StoreState(*out.State)\n", "		s := record.StoreState(*out.State)\n		if s.Wake > store.Hot && s.Wake < store.Never {\n			s.Wake += int64(time.Hour)\n		}\n"}, {"import (\n", "import (\n	\"time\"\n"}}},
+		map[string][]change{"internal/record/turn.go": {{"		stored := StoreState(*s)\n", "		stored := StoreState(*s)\n		if stored.Wake > store.Hot && stored.Wake < store.Never {\n			stored.Wake += int64(time.Hour)\n		}\n"}, {"import (\n", "import (\n	\"time\"\n\n"}}},
 	},
 	{
 		"a run that has moved to another node is served at home, too",
