@@ -453,9 +453,9 @@ type Message struct {
 	// Replace tells Post to replace a waiting message with the same key. The new message gets
 	// its own number and time. It is not kept.
 	Replace bool
-	// InTurn tells Post that of such messages to one run a later one is never read before an
+	// Ordered tells Post that of such messages to one run a later one is never read before an
 	// earlier one. It is not kept.
-	InTurn bool
+	Ordered bool
 }
 
 // Wake is a run and its wake time.

@@ -10,9 +10,10 @@ import (
 
 // lane is the state of the probation lane. Suspects run there in groups, one group at a time.
 type lane struct {
-	running int // members of the current group that have not left
-	group   int // size of the current group
-	passed  int // size of the last group, which the process survived
+	closed  bool // no group enters; see CloseLane
+	running int  // members of the current group that have not left
+	group   int  // size of the current group
+	passed  int  // size of the last group, which the process survived
 
 	of       map[string]int  // running, by activity
 	survived map[string]bool // activities of which an attempt ended here, or ran for long
@@ -23,6 +24,25 @@ type lane struct {
 type Blame struct {
 	Deaths int
 	Until  time.Time
+}
+
+// CloseLane lets no further group of suspects into the probation lane until OpenLane. One that runs in
+// it goes on.
+func (s *Slots) CloseLane() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lane.closed = true
+}
+
+// OpenLane ends CloseLane.
+func (s *Slots) OpenLane() []Grant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lane.closed = false
+	if s.lane.running == 0 {
+		s.lane.passed = 0 // what comes now was never together in this process
+	}
+	return s.grantAll()
 }
 
 // LeaveProbation turns a slot of the probation lane into a regular one, if necessary above the

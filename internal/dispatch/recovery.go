@@ -8,7 +8,7 @@ import (
 // Recovery bounds what may start while runs are resumed that had work in flight when their
 // process ended. It is safe for concurrent use.
 //
-// The probation lane stays closed until each of them has taken a step. Only then is it known
+// The probation lane stays closed until each of them has come to rest. Only then is it known
 // which calls belong there and which of them was charged least often and goes first. Otherwise
 // a process that is killed repeatedly, for whatever reason, would charge the run that it
 // happens to load first.
@@ -22,7 +22,6 @@ type Recovery struct {
 	open     int         // parts that are not finished
 	runs     int         // that had work in flight
 	lost     int         // attempts of them
-	lane     *Slot       // keeps the probation lane closed
 	patience *time.Timer // ends the holding back of slots; nil if none are held back
 }
 
@@ -68,7 +67,7 @@ func (r *Recovery) Begin() {
 
 func (r *Recovery) begin() {
 	if r.open == 0 {
-		r.lane = r.slots.Take(Probation)
+		r.slots.CloseLane()
 	}
 	r.open++
 }
@@ -99,9 +98,9 @@ func (r *Recovery) Done() (grants []Grant, runs, lost int) {
 	if r.open--; r.open > 0 {
 		return nil, 0, 0
 	}
-	grants = append(r.lane.Free(), r.letGo()...)
+	grants = append(r.slots.OpenLane(), r.letGo()...)
 	runs, lost = r.runs, r.lost
-	r.lane, r.runs, r.lost = nil, 0, 0
+	r.runs, r.lost = 0, 0
 	return grants, runs, lost
 }
 
@@ -109,8 +108,8 @@ func (r *Recovery) Done() (grants []Grant, runs, lost int) {
 func (r *Recovery) Abort() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lane.Free()
-	r.open, r.runs, r.lost, r.lane = 0, 0, 0, nil
+	r.slots.OpenLane()
+	r.open, r.runs, r.lost = 0, 0, 0
 }
 
 // Open returns how many parts are not finished.

@@ -52,3 +52,19 @@ func TestE3_TheProbationLaneIsClosedWhileRunsAreResumed(t *testing.T) {
 		}
 	})
 }
+
+// TestE3_ASuspectThatRunsWhileRecoveryBegins leaves the lane closed when it ends.
+func TestE3_ASuspectThatRunsWhileRecoveryBegins(t *testing.T) {
+	slots := dispatch.NewSlots(4, func() bool { return true })
+	r := dispatch.NewRecovery(slots)
+	running := slots.Take(dispatch.Probation)
+	r.Begin()
+	running.Free()
+	if slots.Take(dispatch.Probation) != nil {
+		t.Error("the lane is open while a run is resumed")
+	}
+	r.Done()
+	if slots.Take(dispatch.Probation) == nil {
+		t.Error("the lane is closed for ever")
+	}
+}

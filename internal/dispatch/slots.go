@@ -301,7 +301,7 @@ type Usage struct {
 func (s *Slots) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Usage{Regular: s.used, Promised: s.promised, Waiting: len(s.waiting), Probation: s.lane.running > 0, KeptBack: s.keptBack}
+	return Usage{Regular: s.used, Promised: s.promised, Waiting: len(s.waiting), Probation: s.lane.running > 0 || s.lane.closed, KeptBack: s.keptBack}
 }
 
 // Lane returns the lane of a slot.
@@ -453,7 +453,7 @@ func (s *Slots) grants() bool { return !s.closed && s.may() }
 // open reports whether a lane has room for a slot.
 func (s *Slots) open(l Lane, as stage) bool {
 	if l == Probation {
-		return s.lane.running == 0
+		return s.lane.running == 0 && !s.lane.closed
 	}
 	room := s.limit - s.used - max(0, s.lane.running-1)
 	switch {

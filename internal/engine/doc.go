@@ -5,12 +5,13 @@
 //
 // A run in memory is a resident, and so is a gate or a schedule. Every event for a resident
 // (an attempt ended, a slot came free, a message arrived, a timer is due) is put into its
-// mailbox. If no goroutine works on the resident, one starts. It takes the mail, steps the
+// mailbox. If no goroutine works on the resident, one starts (but the message that a worker has claimed
+// an attempt waits up to 200 ms for the next one). It takes the mail, steps the
 // machine, hands the turn to the committer and waits. The turn has no effect before it is
 // durable: only then do attempts start and callers get their results. Then the goroutine
-// takes the mail that has arrived meanwhile. So a run has one turn in flight. Runs do not
+// takes the mail that has arrived meanwhile. So a run has one turn in flight. Turns do not
 // wait for each other, except in the committer, which writes all turns that are ready in one
-// transaction. One interface, stepper, covers all kinds of residents.
+// transaction, and where code is on trial. One interface, stepper, covers all kinds of residents.
 //
 // A resident that only waits for a distant time is evicted. When it is needed, it is loaded
 // and replayed. A message that a run cannot take yet is deferred: it waits beside the
@@ -41,21 +42,22 @@
 //	pools.go        what is used again
 //	turn.go         one turn of a resident: fill, step, commit, apply; the guarded step of a run
 //	run.go          runs as steppers
-//	durable.go      what a durable turn changes in memory, and what is durable without a step
+//	durable.go      what a durable turn changes in memory, what is durable without a step, mail that nobody takes
 //	standing.go     gates and schedules as steppers
 //	load.go         loading and replaying a run
 //	park.go         runs that are parked, and runs whose record is damaged
 //	determinism.go  replay of runs beside those in memory, for CheckCode and the check of determinism
 //	suspects.go     the code of runs on trial, and calls that were charged or survived
 //	attempt.go      what attempts and questions run, their results, heartbeats and transactions
-//	queue.go        what a turn says about attempts in queues
+//	queue.go        corrections of what a turn says about attempts in queues
 //	queues.go       serving queues, and losing a worker
 //	dispatcher.go   what lets runs and attempts start: want, grant, due times
 //	slots.go        admission of calls, and what cannot start here
 //	inbox.go        routing the messages of the inbox, claiming them, and those that cannot be read
 //	location.go     a location that this node owns, with its mail
-//	takeover.go     taking locations over, resuming what was in flight, losing them
-//	move.go         runs that move to a node whose code fits
+//	takeover.go     taking locations over, resuming what was in flight
+//	lost.go         losing locations
+//	move.go         runs that move to a node whose code fits, and come home from one that is gone
 //	holder.go       the engine as member.Holder
 //	line.go         runs that begin, at once or in line
 //	chain.go        from a run of a chain to the next

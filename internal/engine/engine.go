@@ -210,7 +210,7 @@ func (e *Engine) assemble(secret []byte) {
 		Runner: &e.code.transactions, Local: local{e}, Fits: e.registry.Fits, Around: e.registry.Around, Moves: db.Info().Wards,
 	})
 	e.db.committer = commit.New(e.life.ctx, commit.Config{
-		Store: db, Info: db.Info(), Log: e.log.Log, Clock: e.clock, Watch: e.db.writes, Committed: config.Observers.Committed(),
+		Store: db, Info: db.Info(), Log: e.log.Log, Clock: e.clock, Watch: e.db.writes, Committed: config.Observers.Committed(e.log.Log),
 	})
 	e.member = member.New(e.life.ctx, member.Config{
 		Store: db, Shared: db.Info().Shared, Name: config.Node, Group: config.Group, Lease: config.Lease, Supersede: config.Supersede,

@@ -151,7 +151,7 @@ func (r *activeRun) refused(t *turn, err error) {
 		r.transactionFailed(t.mail, failed.Err)
 	case errors.As(err, &conflict):
 		r.startConflict(t.mail, &conflict.Existing)
-	case errors.Is(err, store.ErrFenced):
+	case errors.Is(err, store.ErrFenced): // its location is lost already; see take
 	case errors.Is(err, store.ErrClaimed):
 		r.toldMeanwhile(t)
 	case errors.Is(err, store.ErrStale):

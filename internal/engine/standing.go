@@ -115,7 +115,7 @@ func (s *standing) apply(t *turn) error {
 }
 
 func (s *standing) refused(t *turn, err error) {
-	if !errors.Is(err, store.ErrFenced) {
+	if !errors.Is(err, store.ErrFenced) { // else its location is lost already; see take
 		s.stuck(t.mail, err)
 	}
 }

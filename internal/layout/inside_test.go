@@ -41,7 +41,7 @@ var insides = []inside{
 	{"internal/engine", 18, `
 		values:    pools stepper
 		locations: location
-		residents: slots durable inbox resident intake dispatcher line
+		residents: slots durable inbox resident lost intake dispatcher line
 		runs:      child chain attempt queue suspects park move determinism load run turn answer standing
 		places:    takeover holder queues switches
 		engine:    health local engine

@@ -68,7 +68,7 @@ var (
 	workflowHeld  = event("workflow_held", slog.LevelError, "the code of a workflow ends its process with one run after the other: no run of it is tried on this build; type: perdure resume-run ID", "workflow", "build", "deaths")
 	unserved      = event("activity_missing", slog.LevelError, "an activity is called that is not registered here; its calls wait until a process with it starts: pass it to perdure.Register", "activity")
 	refused       = event("activity_refused", slog.LevelWarn, "a call may not run in this process; it waits for one in which it may", "workflow_id", "activity", "reason")
-	observerFails = event("observer_panicked", slog.LevelError, "the code that records metrics or spans panicked; the turn is durable, but some metrics or spans are missing", "run_id", "panic", "stack")
+	observerFails = event("observer_panicked", slog.LevelError, "the code that records metrics or spans panicked; nothing else is affected, but some metrics or spans are missing", "run_id", "panic", "stack")
 	asidePanicked = event("handler_panicked", slog.LevelError, "a query handler or a validator of an update panicked; its caller got the error without the stack", "workflow_id", "run_id", "workflow", "handler", "panic", "stack")
 	hookPanicked  = event("hook_panicked", slog.LevelError, "the callback of perdure.OnPaused panicked", "workflow_id", "call", "panic", "stack")
 )

@@ -76,7 +76,7 @@ func (l *Log) HookPanicked(workflowID string, call int64, value, stack string) {
 	l.write(hookPanicked, workflowID, call, value, stack)
 }
 
-// ObserverPanicked is written when an observer panicked at a turn of a run.
+// ObserverPanicked is written when an observer panicked at a turn of a run, or without one at a commit.
 func (l *Log) ObserverPanicked(run, value, stack string) { l.write(observerFails, run, value, stack) }
 
 // RunFailed is written when a run has failed.

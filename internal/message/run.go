@@ -46,3 +46,19 @@ func ToParentBegun(g store.Group, s *history.Start) ([]store.Message, error) {
 func ToParentInUse(g store.Group, p *history.Parent, existing *store.Run) (store.Message, error) {
 	return ToParent(g, p, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
 }
+
+// Refusal returns the reply to the sender of mail that no run takes: a gate gets back what it holds
+// for the run, and the caller of an update learns that the run has ended. It returns false if
+// nobody waits for one.
+func Refusal(g store.Group, partition int, in core.Input) (store.Message, bool) {
+	switch in := in.(type) {
+	case core.FromGate:
+		if reply, needed := in.Decline(); needed {
+			return ToGate(g, &reply), true
+		}
+	case core.UpdateArrived:
+		m, err := Answer(partition, in.Asker, Data{Closed: true})
+		return m, err == nil
+	}
+	return store.Message{}, false
+}

@@ -13,22 +13,6 @@ func ToGate(g store.Group, m *core.ToGate) store.Message {
 	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, gateKey("", m.Word, m.Ticket, m.Attempt, m.Returns), m)
 }
 
-// Refusal returns the reply to the sender of mail that no run takes: a gate gets back what it holds
-// for the run, and the caller of an update learns that the run has ended. It returns false if
-// nobody waits for one.
-func Refusal(g store.Group, partition int, in core.Input) (store.Message, bool) {
-	switch in := in.(type) {
-	case core.FromGate:
-		if reply, needed := in.Decline(); needed {
-			return ToGate(g, &reply), true
-		}
-	case core.UpdateArrived:
-		m, err := Answer(partition, in.Asker, Data{Closed: true})
-		return m, err == nil
-	}
-	return store.Message{}, false
-}
-
 // ControlGate returns a request of a person to a gate. Requests with one idempotency key count
 // once; those without count each.
 func ControlGate(g store.Group, m *core.ToGate) store.Message {
@@ -65,7 +49,7 @@ func said(word, request string) string {
 // count once; those without count each.
 func ToSchedule(g store.Group, name string, m *core.ToSchedule) store.Message {
 	to := to(entity.Find(g, entity.Schedule, name), KindToSchedule, said(string(m.Word), m.Request), m)
-	to.InTurn = true // of two edits the first is obeyed, and both must agree which that is
+	to.Ordered = true // of two edits the first is obeyed, and both must agree which that is
 	return to
 }
 

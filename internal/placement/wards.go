@@ -8,8 +8,9 @@ type Orphan[L located] struct {
 	Ward int
 }
 
-// Wards returns the locations of this node to which runs may have been moved, or from which their
-// wards come, and the orphans among these wards.
+// Wards returns the locations of this node into which runs may have been moved: the wards that it serves,
+// and the partitions to which the runs of wards may have come home. Orphans are the wards of its
+// partitions whose nodes are gone.
 func (ls *Locations[L]) Wards(ms *store.Membership) (shared []L, orphans []Orphan[L]) {
 	live := map[string]bool{}
 	for _, m := range ms.Nodes {

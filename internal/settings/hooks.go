@@ -34,13 +34,13 @@ func (all Observers) Turn(log *logs.Log, start *history.Start, turn *core.Turn) 
 }
 
 // Committed returns what tells of commits, nil without observers.
-func (all Observers) Committed() func(turns int, took time.Duration) {
+func (all Observers) Committed(log *logs.Log) func(turns int, took time.Duration) {
 	if len(all) == 0 {
 		return nil
 	}
 	return func(turns int, took time.Duration) {
 		for _, o := range all {
-			o.Committed(turns, took)
+			recovered(func(v any, stack string) { log.ObserverPanicked("", fmt.Sprint(v), stack) }, func() { o.Committed(turns, took) })
 		}
 	}
 }

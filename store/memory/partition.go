@@ -122,7 +122,7 @@ func (db *Database) deliver(p *partition, m store.Message) {
 		}
 		p.consume(p.inbox[slices.IndexFunc(p.inbox, func(w store.Message) bool { return w.WorkflowID == m.WorkflowID && w.Key == m.Key })].Sequence)
 	}
-	m.Replace, m.IfRoom, m.InTurn = false, false, false
+	m.Replace, m.IfRoom, m.Ordered = false, false, false
 	db.sequence++
 	m.Sequence = db.sequence
 	m.Posted = p.clock

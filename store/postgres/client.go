@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+
 	"github.com/perdure/perdure/store"
 )
 
@@ -143,14 +144,14 @@ func readerOf(m *store.Message, workflow, open string) (query string, key any) {
 	if m.IfRoom {
 		standing = `CASE WHEN is_full AND status = ANY (` + open + `::text[]) THEN '` + full + `' ELSE status END AS status`
 	}
-	turn := ""
-	if m.InTurn {
-		turn = ` FOR NO KEY UPDATE` // the next one gets its number when this one is visible
+	lock := ""
+	if m.Ordered {
+		lock = ` FOR NO KEY UPDATE` // the next one gets its number when this one is visible
 	}
 	if m.Run != "" {
-		return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = ` + workflow + turn, runID(m.Run)
+		return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = ` + workflow + lock, runID(m.Run)
 	}
-	return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest` + turn, m.WorkflowID
+	return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest` + lock, m.WorkflowID
 }
 
 // unlessPosted returns what to do with a message whose key is taken.

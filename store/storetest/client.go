@@ -203,7 +203,7 @@ var clientChecks = []check{
 	{"Client/PostForTheOwner", func(f *fixture) {
 		run := f.created()
 		f.commits(func() store.Turn { t := f.turn(run, 2); t.State = closed(store.Completed); return t }())
-		m := store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: "k", Kind: "query", Data: []byte("1"), ForOwner: true, InTurn: true}
+		m := store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: "k", Kind: "query", Data: []byte("1"), ForOwner: true, Ordered: true}
 		f.must(f.store.Post(f.Context(), m))
 		f.must(f.store.Post(f.Context(), m)) // once while it waits
 		m.WorkflowID, m.Run = "unknown", ""

@@ -9,15 +9,15 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// TestMessagesInTurnAreVisibleInTheirOrder: one that is posted while another to the same run is not yet
+// TestOrderedMessagesAreVisibleInTheirOrder: one that is posted while another to the same run is not yet
 // durable waits for it, and comes after it. Other messages do not wait.
-func TestMessagesInTurnAreVisibleInTheirOrder(t *testing.T) {
+func TestOrderedMessagesAreVisibleInTheirOrder(t *testing.T) {
 	w := newWorld(t)
 	w.claim()
 	run := w.newRun()
 	w.must(w.Create(t.Context(), run))
-	message := func(key string, inTurn bool) store.Message {
-		return store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: key, Kind: "k", InTurn: inTurn}
+	message := func(key string, ordered bool) store.Message {
+		return store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: key, Kind: "k", Ordered: ordered}
 	}
 	second := make(chan error, 1)
 	w.must(w.hold(t.Context(), "a test", func(c *conn) error {
