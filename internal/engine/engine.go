@@ -74,6 +74,7 @@ type database struct {
 	copied        int64 // attempts that began earlier began in another database; see store.Seal
 	committer     *commit.Committer
 	reads, writes *outage.Watch
+	ahead         feed.Source // what is read for all locations
 }
 
 // code runs user code, which may never return.
@@ -189,8 +190,8 @@ func (e *Engine) assemble(secret []byte) {
 	e.life.hasten = hasten
 	e.code.guard = replay.Guard{Pool: &e.code.pool, Limit: config.TurnTimeout, Hurry: hurry, Grace: stopGrace, Abandoned: e.abandoned}
 	e.db.reads, e.db.writes = outage.New(e.log.Log), outage.New(e.log.Log)
-	from := feed.Source{Context: e.life.ctx, Store: db, Watch: e.db.reads, Clock: e.clock}
-	e.inbox.open(from)
+	e.db.ahead = feed.Source{Context: e.life.ctx, Store: db, Watch: e.db.reads, Clock: e.clock}
+	e.inbox.open()
 	here := placement.Config{Context: e.life.ctx, Store: db, Name: config.Group, Group: group, Build: config.Build, Watch: e.db.reads}
 	e.nodes = placement.New(here)
 	e.code.transactions = steptx.Runner{Life: e.life.ctx, Pool: &e.code.pool}
@@ -224,10 +225,10 @@ func (e *Engine) assemble(secret []byte) {
 	slots := dispatch.NewSlots(config.Concurrency, holds)
 	e.dispatcher = &dispatcher{engine: e, slots: slots, line: dispatch.NewLine(slots, config.InboxEvery), due: dispatch.NewDue(store.Hot), recovery: dispatch.NewRecovery(slots)}
 	e.dispatcher.dueFeed = feed.Due{
-		Source: from, Times: e.dispatcher.due, Ahead: config.ScanAhead, Locations: e.locations.Numbers, Found: e.dispatcher.addFound, Step: e.dispatcher.stepDue,
+		Source: e.db.ahead, Times: e.dispatcher.due, Ahead: config.ScanAhead, Locations: e.locations.Numbers, Found: e.dispatcher.addFound, Step: e.dispatcher.stepDue,
 	}
 	e.dispatcher.lineFeed = feed.Line{
-		Source: from, Line: e.dispatcher.line, Every: config.InboxEvery, Locations: e.locations.Tenures, AtWork: e.atWork, Found: e.dispatcher.addInLine, Move: e.dispatcher.moveLine,
+		Source: e.db.ahead, Line: e.dispatcher.line, Every: config.InboxEvery, Locations: e.locations.Tenures, AtWork: e.atWork, Found: e.dispatcher.addInLine, Move: e.dispatcher.moveLine,
 	}
 	attempts := attempt.Config{
 		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code.pool, Left: e.member.Left, MaxLate: config.MaxAbandoned, Logger: config.Logger, Granted: e.dispatcher.grant,
@@ -329,7 +330,7 @@ func (e *Engine) currentPhase() phase {
 }
 
 // listen hears the notifications of the database until the engine ends.
-func (e *Engine) listen() { e.dispatcher.dueFeed.Listen(e.log.Log, e.hear) }
+func (e *Engine) listen() { e.db.ahead.Listen(e.log.Log, e.hear) }
 
 // hear handles notifications of the database.
 func (e *Engine) hear(news store.News) {

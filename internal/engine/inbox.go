@@ -28,11 +28,11 @@ type inbox struct {
 }
 
 // open makes the reader of the inbox.
-func (i *inbox) open(from feed.Source) {
+func (i *inbox) open() {
 	e := i.engine
 	i.office = post.NewOffice()
 	i.Inbox = feed.NewInbox(feed.InboxConfig{
-		Source: from, Office: i.office, Every: e.config.InboxEvery, Soon: claimsWait, Page: e.config.InboxPage,
+		Source: e.db.ahead, Office: i.office, Every: e.config.InboxEvery, Soon: claimsWait, Page: e.config.InboxPage,
 		Boxes: e.locations.boxes, Box: e.locations.boxOf, Route: i.route, Crowded: i.crowded,
 	})
 }

@@ -60,7 +60,7 @@ func (l *locations) readWakes(ctx context.Context, t *takeover) (err error) {
 // reviewHeld loads runs that are parked or wait for code if their code may fit now.
 func (l *locations) reviewHeld(ps []*location) {
 	e := l.engine
-	e.dispatcher.dueFeed.Held(placement.Partitions(ps), func(r *store.Run) {
+	e.db.ahead.Held(placement.Partitions(ps), func(r *store.Run) {
 		if e.holds.WorthTrying(r) {
 			l.tryAgain(store.Place(r.Partition, r.Ward), r.ID)
 		}

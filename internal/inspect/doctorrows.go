@@ -3,11 +3,11 @@ package inspect
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -54,16 +54,15 @@ func (c *rowCheck) wrong(calls []store.Call) (wrong []error) {
 
 // protect calls f, which works with a record, and returns its error as damage, also if it panics:
 // bytes that can be read may still make no sense.
-func protect(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = history.Damaged("", fmt.Errorf("what is on record cannot be worked with: panic: %v", v))
-		}
-	}()
-	if err = f(); err != nil && damageOf(err) == nil {
-		err = history.Damaged("the history", err)
+func protect(f func() error) error {
+	err := replay.Protect(f)
+	if err == nil || damageOf(err) != nil {
+		return err
 	}
-	return err
+	if _, is := errors.AsType[*replay.DamageError](err); is {
+		return history.Damaged("", err)
+	}
+	return history.Damaged("the history", err)
 }
 
 // callRows adds what is wrong with the rows of a run's calls, which were read before its history.

@@ -341,7 +341,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/inspect",
-		may: []string{"internal/policylab", "store", "view", "gate/spec", "retry", "internal/core", "internal/entity", "internal/near", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/gates", "internal/suspects"},
+		may: []string{"internal/policylab", "store", "view", "gate/spec", "retry", "internal/core", "internal/entity", "internal/near", "internal/history", "internal/ident", "internal/message", "internal/record", "internal/gates", "internal/suspects", "internal/replay"},
 		why: "what only reads stands on store.Reader: it can change nothing and needs no engine",
 	},
 	{

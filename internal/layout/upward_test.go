@@ -23,8 +23,8 @@ import (
 // earlier one runs down. The log is not a room: all of them write to it.
 var rooms = []string{
 	"internal/ident", "internal/entity", "internal/message", "internal/record", "internal/clock", "internal/workers", "internal/outage",
-	"internal/steptx", "internal/inspect", "internal/request", "internal/commit", "internal/member", "internal/dispatch", "internal/attempt", "internal/post",
-	"internal/placement", "internal/feed", "internal/suspicion", "internal/sweep", "internal/serve", "internal/replay",
+	"internal/steptx", "internal/replay", "internal/inspect", "internal/request", "internal/commit", "internal/member", "internal/dispatch", "internal/attempt", "internal/post",
+	"internal/placement", "internal/feed", "internal/suspicion", "internal/sweep", "internal/serve",
 	"internal/registry", "internal/report", "internal/hold", "internal/codecheck", "internal/settings", "internal/engine",
 }
 
