@@ -36,7 +36,7 @@
 //
 // # Where things are
 //
-//	engine.go       Engine and its life: Open, Start, Stop
+//	engine.go       Engine and its life: Open, Start, Stop; the news of the database
 //	resident.go     residents: mailbox, the goroutine that works on one, eviction
 //	stepper.go      the interface common to runs, gates and schedules
 //	pools.go        what is used again
