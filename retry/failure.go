@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/errname"
 	"github.com/perdure/perdure/internal/mark"
 )
 
@@ -147,6 +148,9 @@ func (w *walk) visit(err error, timedOut bool) {
 	if name := ownName(err); name != "" && !(timedOut && hiddenByTimeout(name)) {
 		w.Canceled = w.Canceled || name == TypeCanceled
 		w.add(name)
+		if second := errname.Second(err); second != "" {
+			w.add(second)
+		}
 	}
 
 	switch e := err.(type) {

@@ -195,7 +195,7 @@ func TestR11_MistakesInRegistrationPanic(t *testing.T) {
 	for want, register := range map[string]func(){
 		"is built in":                    func() { retry.RegisterError("Timeout", errors.New("x")) },
 		"is not an identifier":           func() { retry.RegisterError("two words", errors.New("x")) },
-		`Type(""): the name is not`:      func() { retry.RegisterErrorType[sliceError]("") },
+		`sliceError](""): the name is`:   func() { retry.RegisterErrorType[sliceError]("") },
 		"is nil or cannot be compared":   func() { retry.RegisterError("Nil", nil) },
 		"cannot be compared; register":   func() { retry.RegisterError("Slice", sliceError{}) },
 		`already means the error "EOF"`:  func() { retry.RegisterError("EOF", errors.New("x")) },

@@ -21,11 +21,15 @@ import (
 //
 // A policy is data nevertheless: the rule holds the names of the errors, as the ledger does.
 // After an error is renamed, open calls still use the recorded name.
+//
+// Rules are mostly made in package variables, before an init function registers names. So a name
+// that was made for a rule may be replaced by RegisterError or RegisterErrorType; the rule holds
+// for the error by either.
 type Match struct{ types []string }
 
 // On matches sentinel errors, and errors that wrap one. A sentinel without a name gets one as
-// RegisterError would give it, made from its text: "card declined" is CardDeclined. Give it one
-// yourself, before, if the text may change.
+// RegisterError would give it, made from its text: "card declined" is CardDeclined. Register one
+// yourself if the text may change.
 //
 // It panics, as RegisterError does, for nil, for a text without letters, and if another error
 // has that name.
@@ -37,7 +41,7 @@ func On(sentinels ...error) Match {
 			if name = nameOf(err); name == "" {
 				panic(fmt.Sprintf("retry.On: the error %q has no word in its text to be named by; name it with retry.RegisterError.", textOf(err, "nil")))
 			}
-			errname.Register(name, err)
+			errname.Make(name, err)
 		}
 		m.types = append(m.types, name)
 	}
@@ -82,7 +86,7 @@ func OnType[T error]() Match {
 	if !ok {
 		name = goTypeName(t)
 		if field, _ := lossy.Unreadable(t); field == "" {
-			errname.RegisterType[T](name)
+			errname.MakeType[T](name)
 		}
 	}
 	return Match{[]string{name}}

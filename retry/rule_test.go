@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,56 @@ func TestR24_RulesByValue(t *testing.T) {
 		"the name already means the error":  func() { retry.On(errSaidTwice) },
 		"the type is an interface":          func() { retry.OnType[error]() },
 		"its method ErrorType gives each e": func() { retry.OnType[selfNamed]() },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+					t.Errorf("got the panic %s, want %s", got, want)
+				}
+			}()
+			wrong()
+		}()
+	}
+}
+
+var (
+	errStuckSafe = errors.New("the safe is stuck")
+	beforeInit   = retry.Policy{MaxAttempts: 3, Rules: []retry.Rule{retry.On(errStuckSafe).Stop(), retry.OnType[*wrongCode]().Stop(), retry.OnType[noVault]().Stop()}}
+)
+
+type wrongCode struct{ Digits int }
+
+func (*wrongCode) Error() string { return "wrong code" }
+
+type noVault struct{ Where []string } // cannot be compared
+
+func (noVault) Error() string { return "no vault" }
+
+func init() {
+	retry.RegisterError("Stuck", errStuckSafe)
+	retry.RegisterErrorType[*wrongCode]("WrongCode")
+	retry.RegisterErrorType[noVault]("NoVault")
+}
+
+// TestR24_RulesMadeBeforeNamesAreRegistered hold: package variables are made before init functions
+// run.
+func TestR24_RulesMadeBeforeNamesAreRegistered(t *testing.T) {
+	for name, err := range map[string]error{"Stuck": errStuckSafe, "WrongCode": &wrongCode{4}, "NoVault": noVault{[]string{"here"}}} {
+		if got := retry.TypeName(err); got != name {
+			t.Errorf("%v is called %q", err, got)
+		}
+		f := retry.Classify(fmt.Errorf("open: %w", err))
+		if d := retry.Decide(&beforeInit, retry.State{Attempt: 1}, f, time.Unix(1, 0), 0); d.Retry || d.Reason != retry.ReasonStopRule || f.Type() != name {
+			t.Errorf("after %v of the types %q: %+v", err, f.Types, d)
+		}
+	}
+	if rule := retry.On(errStuckSafe).Or(retry.OnType[*wrongCode]()).Stop(); !slices.Equal(rule.Types, []string{"Stuck", "WrongCode"}) {
+		t.Errorf("a rule that is made later has the types %q", rule.Types)
+	}
+	for want, wrong := range map[string]func(){
+		`the error "the safe is stuck" already has the name "Stuck"`:        func() { retry.RegisterError("Safe", errStuckSafe) },
+		`wrongCode]("Other"): the type already has the name "WrongCode"`:    func() { retry.RegisterErrorType[*wrongCode]("Other") },
+		`retry.On("TheSafeIsStuck"): the name already means the error "the`: func() { retry.On(errors.New("the safe is stuck")) },
 	} {
 		func() {
 			defer func() {

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unicode"
 
 	"github.com/perdure/perdure/internal/lossy"
@@ -38,6 +39,13 @@ type errorRegistry struct {
 	names     map[error]string // of sentinels
 	types     map[string]registeredType
 	typeNames map[reflect.Type]string
+
+	// A rule that is written by value gives what it matches a name, until it is registered by
+	// another one. Such rules are mostly package variables, which are made before any init function
+	// registers a name, so the rule's name stays a second one.
+	made    map[string]bool // names that nobody has registered
+	second  map[any]string  // by sentinel and by reflect.Type
+	seconds atomic.Bool     // there are some
 }
 
 // registeredType is a concrete error type and how to make a value of it.
@@ -54,6 +62,8 @@ func newErrorRegistry() *errorRegistry {
 		names:     map[error]string{},
 		types:     map[string]registeredType{},
 		typeNames: map[reflect.Type]string{},
+		made:      map[string]bool{},
+		second:    map[any]string{},
 	}
 	for name, err := range map[string]error{
 		canceled:         context.Canceled,
@@ -71,43 +81,66 @@ func newErrorRegistry() *errorRegistry {
 }
 
 // Register gives a sentinel a name; see retry.RegisterError.
-func Register(name string, sentinel error) {
+func Register(name string, sentinel error) { register("retry.RegisterError", name, sentinel, false) }
+
+// Make gives a sentinel that has no name one for a rule, which Register may replace.
+func Make(name string, sentinel error) { register("retry.On", name, sentinel, true) }
+
+func register(by, name string, sentinel error, made bool) {
+	by = fmt.Sprintf("%s(%q)", by, name)
 	if sentinel == nil || !reflect.ValueOf(sentinel).Comparable() {
-		panic(fmt.Sprintf("retry.RegisterError(%q): the sentinel is nil or cannot be compared; register a value made with errors.New.", name))
+		panic(by + ": the sentinel is nil or cannot be compared; register a value made with errors.New.")
 	}
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
-	if registry.sentinels[name] == sentinel {
-		return
+	other, has := registry.names[sentinel]
+	if registry.claim(by, fmt.Sprintf("error %q", sentinel), sentinel, name, other, has, made) {
+		registry.sentinels[name] = sentinel
+		registry.names[sentinel] = name
 	}
-	registry.mustBeFree("RegisterError", name)
-	if other, ok := registry.names[sentinel]; ok {
-		panic(fmt.Sprintf("retry.RegisterError(%q): the error %q already has the name %q; an error has one name.", name, sentinel, other))
-	}
-	registry.sentinels[name] = sentinel
-	registry.names[sentinel] = name
 }
 
 // RegisterType gives an error type a name; see retry.RegisterErrorType.
-func RegisterType[T error](name string) {
+func RegisterType[T error](name string) { registerType[T]("retry.RegisterErrorType", name, false) }
+
+// MakeType gives a type that has no name one for a rule, which RegisterType may replace.
+func MakeType[T error](name string) { registerType[T]("retry.OnType", name, true) }
+
+func registerType[T error](by, name string, made bool) {
 	t := reflect.TypeFor[T]()
+	by = fmt.Sprintf("%s[%s](%q)", by, t, name)
 	if t.Kind() == reflect.Interface {
-		panic(fmt.Sprintf("retry.RegisterErrorType[%s](%q): the type is an interface; register the concrete type.", t, name))
+		panic(by + ": the type is an interface; register the concrete type.")
 	}
 	if field, of := lossy.Unreadable(t); field != "" {
-		panic(fmt.Sprintf("retry.RegisterErrorType[%s](%q): the field %s is of type %s, which cannot be read from JSON; give it the tag `json:\"-\"`, or the type its own MarshalJSON and UnmarshalJSON. What Unwrap returns is kept in any case.", t, name, field, of))
+		panic(fmt.Sprintf("%s: the field %s is of type %s, which cannot be read from JSON; give it the tag `json:\"-\"`, or the type its own MarshalJSON and UnmarshalJSON. What Unwrap returns is kept in any case.", by, field, of))
 	}
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
-	if have, ok := registry.types[name]; ok && have.goType == t {
-		return
+	other, has := registry.typeNames[t]
+	if registry.claim(by, "type", t, name, other, has, made) {
+		registry.types[name] = registeredType{goType: t, decode: decodeAs[T]}
+		registry.typeNames[t] = name
 	}
-	registry.mustBeFree("RegisterErrorType", name)
-	if other, ok := registry.typeNames[t]; ok {
-		panic(fmt.Sprintf("retry.RegisterErrorType[%s](%q): the type already has the name %q; a type has one name.", t, name, other))
+}
+
+// claim reports whether a name is new for a sentinel or a type, which may have another one. It
+// panics if it cannot have this one. The caller holds mu.
+func (r *errorRegistry) claim(by, what string, thing any, name, other string, has, made bool) bool {
+	if has && other == name {
+		r.made[name] = r.made[name] && made
+		return false
 	}
-	registry.types[name] = registeredType{goType: t, decode: decodeAs[T]}
-	registry.typeNames[t] = name
+	r.mustBeFree(by, name)
+	if has && !r.made[other] {
+		panic(fmt.Sprintf("%s: the %s already has the name %q; it has one name.", by, what, other))
+	}
+	if has {
+		r.second[thing] = other
+		r.seconds.Store(true)
+	}
+	r.made[name] = made
+	return true
 }
 
 // Of returns the name of err itself, not that of what it wraps: as a sentinel or
@@ -139,6 +172,20 @@ func OfGoType(t reflect.Type) (name string, ok bool) {
 	defer registry.mu.RUnlock()
 	name, ok = registry.typeNames[t]
 	return name, ok
+}
+
+// Second returns the name that a rule gave err before it was registered, or its type.
+func Second(err error) string {
+	if !registry.seconds.Load() {
+		return ""
+	}
+	registry.mu.RLock()
+	defer registry.mu.RUnlock()
+	t := reflect.TypeOf(err)
+	if name := registry.second[t]; name != "" || t.Kind() != reflect.Pointer && !reflect.ValueOf(err).Comparable() {
+		return name
+	}
+	return registry.second[err]
 }
 
 // Sentinel returns the sentinel of a name.
@@ -202,18 +249,18 @@ func decodeAs[T error](data []byte) (error, error) {
 }
 
 // mustBeFree panics unless the name may be registered. The caller holds mu.
-func (r *errorRegistry) mustBeFree(function, name string) {
+func (r *errorRegistry) mustBeFree(by, name string) {
 	if builtin[name] {
-		panic(fmt.Sprintf("retry.%s(%q): the name is built in; choose another.", function, name))
+		panic(by + ": the name is built in; choose another.")
 	}
 	if !isIdentifier(name) {
-		panic(fmt.Sprintf("retry.%s(%q): the name is not an identifier; use letters, digits, _ . and /, beginning with a letter or _.", function, name))
+		panic(by + ": the name is not an identifier; use letters, digits, _ . and /, beginning with a letter or _.")
 	}
 	if sentinel, ok := r.sentinels[name]; ok {
-		panic(fmt.Sprintf("retry.%s(%q): the name already means the error %q; choose another.", function, name, sentinel))
+		panic(fmt.Sprintf("%s: the name already means the error %q; choose another.", by, sentinel))
 	}
 	if t, ok := r.types[name]; ok {
-		panic(fmt.Sprintf("retry.%s(%q): the name already means the type %s; choose another.", function, name, t.goType))
+		panic(fmt.Sprintf("%s: the name already means the type %s; choose another.", by, t.goType))
 	}
 }
 
