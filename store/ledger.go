@@ -13,7 +13,7 @@ type Attempt struct {
 	Call      int64
 	Number    int    // attempt, 1 for the first
 	Name      string // of the activity or step
-	Outcome   string // completed, failed, timed-out, lost, drained, canceled, refused
+	Outcome   string // completed, failed, timed-out, lost, drained, canceled, refused; of a question found, absent, unknown
 	ErrorType string
 	Reason    string // why it was retried or not
 	Started   int64  // ns

@@ -221,6 +221,41 @@ func TestU5_InDoubtUntilAPersonDecides(t *testing.T) {
 	})
 }
 
+// TestU5_CallsAreFoundByTheirAttempts, not by their questions, which have numbers, too.
+func TestU5_CallsAreFoundByTheirAttempts(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		b := newBank(3)
+		b.answers = []activity.Found[string]{{}, {}, {}, {}, {}, retry.Absent[string]()}
+		a, pay := charging(b)
+		e := w.start(a, pay)
+		for _, order := range []string{"1", "2"} {
+			begin(t, e, pay, order, order)
+			pass(2 * time.Minute)
+		}
+		for more, want := range []string{"[2 2 2 1 1 5]", "[2 2 2]", "[]"} {
+			for _, limit := range []int{1, 2, 0} {
+				var found []any
+				f := view.AttemptFilter{MoreThan: more, Limit: limit}
+				for {
+					page, next, err := e.FindCalls(t.Context(), f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, c := range page {
+						found = append(found, c.WorkflowID, c.Attempts, c.Questions)
+					}
+					if f.After = next; next == "" {
+						break
+					}
+				}
+				if got := fmt.Sprint(found); got != want {
+					t.Errorf("pages of %d of the calls with more than %d attempts have %s, not %s", limit, more, got, want)
+				}
+			}
+		}
+	})
+}
+
 // TestU6_AResetSaysWhatMayHaveBeenDone: the next run knows nothing of an attempt that is under way,
 // and asks nobody. So the dry run of a reset or a fork names its call.
 func TestU6_AResetSaysWhatMayHaveBeenDone(t *testing.T) {

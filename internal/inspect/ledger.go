@@ -70,7 +70,7 @@ func (n *shownNames) attempt(ctx context.Context, e *store.LedgerEntry) (view.Fo
 
 // searchLedger returns a page of the ledger and the cursor of the next one. With calls, the
 // page has only the latest attempt of each call.
-func (in *Inspector) searchLedger(ctx context.Context, filter view.AttemptFilter, calls bool) ([]store.LedgerEntry, string, error) {
+func (in *Inspector) searchLedger(ctx context.Context, filter view.AttemptFilter, calls bool) (entries []store.LedgerEntry, next string, err error) {
 	if err := in.check(ctx); err != nil {
 		return nil, "", err
 	}
@@ -79,13 +79,27 @@ func (in *Inspector) searchLedger(ctx context.Context, filter view.AttemptFilter
 		return nil, "", err
 	}
 	f.Partitions, f.Latest = in.group.All(), calls
-	f.Limit++ // to see whether there are more
-	entries, err := in.db.Ledger(ctx, f)
-	if err != nil || len(entries) < f.Limit {
-		return entries, "", err
+	for limit := f.Limit; ; {
+		f.Limit = limit + 1 // to see whether there are more
+		read, err := in.db.Ledger(ctx, f)
+		if err != nil {
+			return nil, "", err
+		}
+		for i := range min(limit, len(read)) {
+			e := &read[i]
+			if calls && filter.MoreThan > 0 && callSums(e).Attempts <= filter.MoreThan {
+				continue // the last number counts the questions, too
+			}
+			if entries = append(entries, *e); len(entries) == limit && i+1 < len(read) {
+				return entries, cursor(e.Key()), nil
+			}
+		}
+		if len(read) <= limit {
+			return entries, "", nil
+		}
+		last := read[limit-1].Key()
+		f.Before = &last
 	}
-	entries = entries[:f.Limit-1]
-	return entries, cursor(entries[len(entries)-1].Key()), nil
 }
 
 func ledgerFilter(f *view.AttemptFilter) (store.LedgerFilter, error) {

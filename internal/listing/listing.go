@@ -89,7 +89,7 @@ func (s *Span) Check() error {
 type Attempts struct {
 	Activity  string `json:"activity,omitempty" query:"activity" help:"only of the activity or step with this {name}"`
 	ErrorType string `json:"error_type,omitempty" query:"error_type" help:"only those that ended with this {type} of error, such as Timeout"`
-	Outcome   string `json:"outcome,omitempty" query:"outcome" enum:"completed,failed,timed-out,lost,drained,canceled,refused" help:"only those that ended in this {way}: completed, failed, timed-out, lost, drained, canceled, refused"`
+	Outcome   string `json:"outcome,omitempty" query:"outcome" enum:"completed,failed,timed-out,lost,drained,canceled,refused,found,absent,unknown" help:"only those that ended in this {way}: completed, failed, timed-out, lost, drained, canceled, refused, found, absent, unknown"`
 	Reason    string `json:"reason,omitempty" query:"reason" flag:"reason" help:"only those with this {reason} for what followed, such as max_attempts"`
 	Workflow  string `json:"workflow,omitempty" query:"workflow" flag:"type" help:"only of the workflow with this {name}"`
 	Span

@@ -1,13 +1,16 @@
 package listing
 
 import (
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/view"
 )
 
 // TestF2_ValuesOfFiltersAreThoseThatThereAre: what flags offer and what help and the OpenAPI
@@ -24,5 +27,24 @@ func TestF2_ValuesOfFiltersAreThoseThatThereAre(t *testing.T) {
 		if !slices.Equal(p.Enum, c.want) || !strings.Contains(p.Help, strings.Join(c.want, ", ")) {
 			t.Errorf("%s can be %q, and %q are listed: %s", c.name, c.want, p.Enum, p.Help)
 		}
+	}
+}
+
+// TestF2_AttemptsAreFoundByEveryOutcome of the reference, but those of attempts that have not ended.
+func TestF2_AttemptsAreFoundByEveryOutcome(t *testing.T) {
+	page, err := os.ReadFile("../../docs/retries-reference.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "## Outcomes of an attempt")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var listed []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` ").FindAllStringSubmatch(table, -1) {
+		if name := row[1]; name != view.OutcomeRunning && name != view.OutcomeExternal {
+			listed = append(listed, name)
+		}
+	}
+	if want := slices.Sorted(slices.Values(wording.Outcomes)); !slices.Equal(slices.Sorted(slices.Values(listed)), want) {
+		t.Errorf("the reference has %q, and filters %q", listed, want)
 	}
 }

@@ -44,9 +44,10 @@ var (
 	}
 	// CallStates are the states of open calls that operations can be about.
 	CallStates = append([]string{view.CallRunning}, FoundStates...)
-	// Outcomes are the ways in which attempts end.
+	// Outcomes are the ways in which attempts end, and questions about them.
 	Outcomes = []string{
 		view.OutcomeCompleted, view.OutcomeFailed, view.OutcomeTimedOut, view.OutcomeLost, view.OutcomeDrained, view.OutcomeCanceled, view.OutcomeRefused,
+		view.OutcomeFound, view.OutcomeAbsent, view.OutcomeUnknown,
 	}
 )
 
