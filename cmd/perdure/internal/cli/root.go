@@ -158,6 +158,11 @@ func checkFlags(cmd *cobra.Command, _ []string) error {
 			return usage(why, "The command %q takes no --%s.", cmd.CommandPath(), flag)
 		}
 	}
+	for _, flag := range []string{"db", "codec"} { // as in --db "$DB": what is meant is not the default
+		if f := cmd.Flag(flag); f != nil && f.Changed && f.Value.String() == "" {
+			return usage("Leave it out, or give it a value.", "--%s is empty.", flag)
+		}
+	}
 	return nil
 }
 
