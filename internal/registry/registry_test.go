@@ -84,11 +84,12 @@ func TestE11_WhatATypeLosesIsSaidAtTheStart(t *testing.T) {
 // TestR24_AMisspeltErrorTypeIsNamed at the start, with what was meant; a name that only other
 // code may know is left alone.
 func TestR24_AMisspeltErrorTypeIsNamed(t *testing.T) {
+	retry.RegisterError("Bank4xx", errors.New("the bank refuses it"))
 	pay := activity.New("pay", func(context.Context, int) (int, error) { return 0, nil }, activity.Retry(retry.Policy{
-		NonRetryable: []string{"CardDeclindHere", "CardDeclinedHere", "OfAnotherProcess", "Timeout2"}, Rules: []retry.Rule{{Types: []string{"Timout"}, Stop: true}},
+		NonRetryable: []string{"CardDeclindHere", "CardDeclinedHere", "OfAnotherProcess", "Timeout2", "Bank429", "Bnak4xx"}, Rules: []retry.Rule{{Types: []string{"Timout"}, Stop: true}},
 	}))
 	said := warned(t, registry.Config{Activities: []seal.Activity{pay}}, "error_type_unknown", "error_type", "near")
-	same(t, "said", strings.Join(said, ", "), "CardDeclindHere CardDeclinedHere, Timout Timeout")
+	same(t, "said", strings.Join(said, ", "), "Bnak4xx Bank4xx, CardDeclindHere CardDeclinedHere, Timout Timeout")
 }
 
 // TestE118_AProgramThatDoesNotKnowItsBuild refuses pinned workflows.

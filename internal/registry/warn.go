@@ -52,8 +52,7 @@ func (r *Registry) Warn(log *logs.Log, policy *retry.Policy) {
 				continue
 			}
 			meant := spelling.Names(name, slices.Values(known))
-			// HTTP402 is no misspelling of HTTP401.
-			meant = slices.DeleteFunc(meant, func(other string) bool { return letters(other) == letters(name) })
+			meant = slices.DeleteFunc(meant, func(other string) bool { return differInNumbers(name, other) })
 			if len(meant) > 0 {
 				log.NameUnknown(of[0], of[1], name, strings.Join(meant, " or "))
 			}
@@ -61,12 +60,20 @@ func (r *Registry) Warn(log *logs.Log, policy *retry.Policy) {
 	}
 }
 
-// letters is a name without its digits.
-func letters(name string) string {
-	return strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return -1
+// differInNumbers reports whether two names are alike but for digits: HTTP402 is no misspelling of
+// HTTP401, nor of the class HTTP4xx.
+func differInNumbers(a, b string) bool {
+	isDigit := func(c rune) bool { return '0' <= c && c <= '9' }
+	if len(a) == len(b) {
+		for i := range len(a) {
+			if a[i] != b[i] && !isDigit(rune(a[i])) && !isDigit(rune(b[i])) {
+				return false
+			}
 		}
-		return r
-	}, name)
+		return true
+	}
+	letters := func(name string) string {
+		return strings.Join(strings.FieldsFunc(name, isDigit), "")
+	}
+	return letters(a) == letters(b)
 }
