@@ -27,9 +27,10 @@ func copyCommand(scr *screen) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "copy",
 		Short: "Copy a database into another one, with its open work",
-		Long: `Copy everything in a database into a new one: an SQLite file into a PostgreSQL schema, or
-back. Open runs continue there, with their histories, timers, calls, ledgers, messages, gates,
-schedules, switches and tokens. Stop all engines and workers first.
+		Long: `Copy everything that perdure keeps in a database into a new one: an SQLite file into a
+PostgreSQL schema, or back. Open runs continue there, with their histories, timers, calls,
+ledgers, messages, gates, schedules, switches and tokens. Stop all engines and workers first.
+Your own tables are not copied: move them before you start engines again.
 
 The source is closed before the first row is read: it can be read by a copy alone, and who
 opens it is told where the rows went. The target cannot be used until the copy is complete
@@ -46,6 +47,12 @@ they are. The command needs no keys.`,
   perdure copy --from postgres://db.example/shop --to shop-2.db
   perdure copy --from shop.db --to postgres://db.example/shop --unseal`,
 		Annotations: map[string]string{noGroup: "All groups are copied.", noDatabase: "Name both databases with --from and --to."},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return usage("perdure copy --from "+human.ShellWord(args[0])+" --to "+human.ShellWord(args[1]), "copy takes no arguments: flags say which of the two is closed.")
+			}
+			return noArguments(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case f.from == "" || f.to == "":
@@ -111,7 +118,7 @@ func (f *copyFlags) run(scr *screen, ctx context.Context) (err error) {
 	if err := copied(scr, what, result.Sums, result); err != nil || scr.format != formatTable {
 		return err
 	}
-	scr.printf("%s\nStart engines with %s now.\n", term.Painted{Text: fmt.Sprintf("Verified by checksums, in %s.", human.Duration(scr.env.Now().Sub(began).Round(time.Millisecond))), Colour: term.Good}, to)
+	scr.printf("%s\nYour own tables in %s, if there are any, were not copied: move them first. Then start engines with %s.\n", term.Painted{Text: fmt.Sprintf("Verified by checksums, in %s.", human.Duration(scr.env.Now().Sub(began).Round(time.Millisecond))), Colour: term.Good}, c.From.Info().Location, to)
 	return nil
 }
 
