@@ -48,7 +48,8 @@ func Outage(length time.Duration) Fault { return Fault{write: faulty.CutOff(leng
 func Fail(err error) Fault { return Fault{attempt: mishap{kind: fail, err: err}} }
 
 // LoseAnswer runs the body of the attempt and then makes the attempt fail with an error,
-// as if the answer to a request were lost: the effects of the body remain.
+// as if the answer to a request were lost: the effects of the body remain. If the client that the
+// body uses marks such errors with retry.Unknown, mark err as well.
 func LoseAnswer(err error) Fault { return Fault{attempt: mishap{kind: loseAnswer, err: err}} }
 
 // Panic makes the attempt panic with a value instead of running its body.

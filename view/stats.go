@@ -73,7 +73,7 @@ type HourStats struct {
 type ErrorStats struct {
 	Name      string `json:"name"`       // of the activity or step
 	ErrorType string `json:"error_type"` // type of the error, see retry.TypeName
-	Attempts  int    `json:"attempts"`   // that ended with it
+	Attempts  int    `json:"attempts"`   // that ended with it, and questions about attempts that did
 	Calls     int    `json:"calls"`      // to which these belong
 	Recovered int    `json:"recovered"`  // of these calls, those that succeeded in the end
 
