@@ -30,21 +30,8 @@ func Decode(r *store.Record) (*core.Past, error) {
 	return p, nil
 }
 
-// Start decodes the start event of a run. If the event is damaged, Start also returns one made
-// from the row; if it is encoded and cannot be decoded, one with its unencoded fields.
-func Start(r *store.Run) (history.Start, error) {
-	start, err := history.OpenStart(entity.Row(r), r.Start)
-	if err == nil && start.Run != r.ID {
-		err = history.Damaged("the start event", fmt.Errorf("it is that of run %q", start.Run))
-	}
-	if err != nil && (!history.IsCoded(err) || start.Run != r.ID) {
-		start = history.Start{
-			Kind: history.RunStarted, Format: history.Format, WorkflowID: r.WorkflowID, Run: r.ID, Type: r.Type, Group: r.Group,
-			Chain: r.Chain, Attempt: r.Attempt, Created: r.Created,
-		}
-	}
-	return start, err
-}
+// Start decodes the start event of a run: see history.OpenStart.
+func Start(r *store.Run) (history.Start, error) { return history.OpenStart(entity.Row(r), r.Start) }
 
 // words keeps what one history taught for the next one: runs of one workflow have the same
 // names, nodes and policies.

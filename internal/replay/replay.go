@@ -13,10 +13,7 @@ import (
 // Recording runs a workflow's code against a recorded history. It returns nil if the code asks
 // for exactly what is on record. Otherwise it returns the error of Run.
 func Recording(r history.Recording, def *seal.WorkflowDeclaration, limit time.Duration) error {
-	past := &core.Past{Start: r.Start, Turns: make([]core.StoredTurn, len(r.Turns)), State: core.State{Status: core.StatusRunning}}
-	for i, t := range r.Turns {
-		past.Turns[i] = core.StoredTurn{Number: t.Number, Time: t.Time, Events: t.Events}
-	}
+	past := &core.Past{Start: r.Start, Turns: r.Turns, State: core.State{Status: core.StatusRunning}}
 	return Run(core.Config{}, past, def, limit)
 }
 
