@@ -204,7 +204,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/flow/rehearsal",
-		may: []string{"internal/flow/syntax", "internal/flow/eval", "retry", "internal/coro"},
+		may: []string{"internal/flow/syntax", "internal/flow/eval", "internal/heap", "retry", "internal/coro"},
 		why: "a rehearsal is the evaluator in virtual time: it needs coroutines and decisions, and no engine",
 	},
 	{
@@ -398,7 +398,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/dispatch",
-		may: []string{"store", "internal/core", "internal/fair", "internal/suspects", "internal/clock", "internal/see"},
+		may: []string{"store", "internal/core", "internal/fair", "internal/heap", "internal/suspects", "internal/clock", "internal/see"},
 		why: "who may start is decided by who waits for what: it knows neither runs nor bodies",
 	},
 	{
