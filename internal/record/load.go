@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/perdure/perdure/internal/core"
@@ -69,10 +70,8 @@ func Turns(start *history.Start, after int64, stored []store.TurnRow) (turns []c
 
 // Before returns the turns with numbers below number.
 func Before(turns []core.StoredTurn, number int64) []core.StoredTurn {
-	for i := range turns {
-		if turns[i].Number >= number {
-			return turns[:i]
-		}
+	if i := slices.IndexFunc(turns, func(t core.StoredTurn) bool { return t.Number >= number }); i >= 0 {
+		return turns[:i]
 	}
 	return turns
 }
@@ -94,18 +93,15 @@ func State(s store.RunState) core.State {
 }
 
 // Attributes returns the attributes of a run by name, nil if it has none.
-func Attributes(row []store.Attribute) map[string]string {
-	if len(row) == 0 {
-		return nil
-	}
-	all := make(map[string]string, len(row))
+func Attributes(row []store.Attribute) (all map[string]string) {
 	for _, a := range row {
-		if a.Name != keyAttribute {
-			all[a.Name] = a.Value
+		if a.Name == keyAttribute {
+			continue
 		}
-	}
-	if len(all) == 0 {
-		return nil
+		if all == nil {
+			all = make(map[string]string, len(row))
+		}
+		all[a.Name] = a.Value
 	}
 	return all
 }
