@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -36,7 +35,7 @@ func AES(write string, keys map[string][]byte) (Codec, error) {
 		if err != nil {
 			return nil, fmt.Errorf("codec.AES: the key %q has %d bytes; it must have 16, 24 or 32", name, len(key))
 		}
-		if a.keys[name], err = cipher.NewGCM(block); err != nil {
+		if a.keys[name], err = cipher.NewGCMWithRandomNonce(block); err != nil {
 			return nil, fmt.Errorf("codec.AES: the key %q: %w", name, err)
 		}
 	}
@@ -56,12 +55,8 @@ func (*sealer) Name() string { return "aes-gcm" }
 func bound(at Place, key string) []byte { return []byte(at.String() + key) }
 
 func (a *sealer) Encode(_ context.Context, at Place, data []byte) (Encoded, error) {
-	aead := a.keys[a.write]
-	out := make([]byte, aead.NonceSize(), aead.NonceSize()+len(data)+aead.Overhead())
-	if _, err := rand.Read(out); err != nil {
-		return Encoded{}, err
-	}
-	return Encoded{Data: aead.Seal(out, out, data, bound(at, a.write)), Label: a.write, Shown: "encrypted, key " + a.write}, nil
+	sealed := a.keys[a.write].Seal(nil, nil, data, bound(at, a.write)) // begins with the nonce
+	return Encoded{Data: sealed, Label: a.write, Shown: "encrypted, key " + a.write}, nil
 }
 
 var errSealed = errors.New("this name has a different key, or the document was changed or belongs elsewhere; restore the right key, or the database from a backup " + see.Decoding)
@@ -71,10 +66,7 @@ func (a *sealer) Decode(_ context.Context, at Place, e Encoded) ([]byte, error) 
 	if aead == nil {
 		return nil, &KeyError{e.Label}
 	}
-	if len(e.Data) < aead.NonceSize() {
-		return nil, fmt.Errorf("it does not decrypt with the key %q: %w", e.Label, errSealed)
-	}
-	data, err := aead.Open(nil, e.Data[:aead.NonceSize()], e.Data[aead.NonceSize():], bound(at, e.Label))
+	data, err := aead.Open(nil, nil, e.Data, bound(at, e.Label))
 	if err != nil {
 		return nil, fmt.Errorf("it does not decrypt with the key %q: %w", e.Label, errSealed)
 	}

@@ -1,7 +1,10 @@
 package codec_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"database/sql"
 	"errors"
 	"log/slog"
@@ -286,5 +289,30 @@ func TestE114_AProgramWithoutCodecsSeesFaces(t *testing.T) {
 	check, err := ops.Doctor(ctx, eng, view.DoctorFilter{})
 	if s.must(err); check.OK || len(check.Findings) != 1 || check.Findings[0].Kind != view.FindingCoded || !strings.Contains(check.Findings[0].Problem, "so it is with") {
 		t.Errorf("%+v", check)
+	}
+}
+
+// TestASealedDocumentBeginsWithItsNonce, as all that are in databases do, and those of later versions.
+func TestASealedDocumentBeginsWithItsNonce(t *testing.T) {
+	c, at, text := keys(t, "k"), codec.Place{Kind: codec.KindState, Run: "r"}, []byte("text")
+	block, err := aes.NewCipher(key("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := cipher.NewGCM(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, nonce := []byte(at.String()+"k"), bytes.Repeat([]byte{7}, plain.NonceSize())
+	before := codec.Encoded{Data: plain.Seal(bytes.Clone(nonce), nonce, text, place), Label: "k"}
+	if got, err := c.Decode(t.Context(), at, before); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("it is opened as %q, %v", got, err)
+	}
+	now, err := c.Encode(t.Context(), at, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := plain.Open(nil, now.Data[:len(nonce)], now.Data[len(nonce):], place); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("what is sealed now is opened as %q, %v", got, err)
 	}
 }

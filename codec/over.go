@@ -66,7 +66,7 @@ func (o *opener) Open(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &coded{chain{o.codecs}, inner}, nil
+	return &coded{transaction{chain{o.codecs}, inner}, passed{inner}}, nil
 }
 
 // maxCodecs is how many an envelope names.

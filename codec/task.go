@@ -8,10 +8,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// taskAt is the place of what a worker needs to know of an attempt: that of its call.
-func taskAt(t *store.Task) Place { return callAt(t.Run, t.Number) }
-
-// offered returns the tasks of a turn with their documents encoded.
+// offered returns the tasks of a turn with their documents encoded. What a worker needs to know of an
+// attempt has the place of its call.
 func (c chain) offered(ctx context.Context, t *store.Turn) error {
 	t.Offered = slices.Clone(t.Offered)
 	for i := range t.Offered {
@@ -28,7 +26,7 @@ func (c chain) offered(ctx context.Context, t *store.Turn) error {
 func (c chain) decodeTasks(ctx context.Context, tasks []store.Task) error {
 	for i := range tasks {
 		t := &tasks[i]
-		err := c.decodeAll(ctx, doc{taskAt(t), &t.Data})
+		err := c.decodeAll(ctx, doc{callAt(t.Run, t.Number), &t.Data})
 		if err == nil {
 			continue
 		}
@@ -41,14 +39,9 @@ func (c chain) decodeTasks(ctx context.Context, tasks []store.Task) error {
 	return nil
 }
 
-// Attend implements store.Queues. What a worker says of itself is no user's data.
-func (s *coded) Attend(ctx context.Context, worker store.Worker) (*store.Attendance, error) {
-	return s.db.Attend(ctx, worker)
-}
-
 // ClaimTasks implements store.Queues.
 func (s *coded) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
-	tasks, err := s.db.ClaimTasks(ctx, claim)
+	tasks, err := s.Store.ClaimTasks(ctx, claim)
 	if err != nil {
 		return nil, err
 	}
@@ -65,22 +58,14 @@ func (s *coded) SettleTasks(ctx context.Context, worker string, settled []store.
 		}
 		settled[i].Message = m
 	}
-	return s.db.SettleTasks(ctx, worker, settled)
+	return s.Store.SettleTasks(ctx, worker, settled)
 }
 
 // Tasks implements store.Reader.
 func (s *coded) Tasks(ctx context.Context, filter store.TaskFilter) ([]store.Task, error) {
-	tasks, err := s.db.Tasks(ctx, filter)
+	tasks, err := s.Store.Tasks(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
 	return tasks, s.decodeTasks(ctx, tasks)
 }
-
-// Backlogs implements store.Reader.
-func (s *coded) Backlogs(ctx context.Context, partitions []int) ([]store.Backlog, error) {
-	return s.db.Backlogs(ctx, partitions)
-}
-
-// Workers implements store.Reader.
-func (s *coded) Workers(ctx context.Context) ([]store.WorkerState, error) { return s.db.Workers(ctx) }

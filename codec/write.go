@@ -12,11 +12,20 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// coded is a store whose documents pass through codecs. It names every verb of a store, so
-// that a new one is not passed on as it is.
+// coded is a store whose documents pass through codecs. A test names the verbs of the store that it
+// passes on, so that a new one is not passed on unseen.
 type coded struct {
+	transaction
+	passed
+}
+
+// passed is the verbs of a store, of which those stand back that coded or transaction has as well.
+type passed struct{ store.Store }
+
+// transaction is the verbs that a client has in a transaction, too.
+type transaction struct {
 	chain
-	db store.Store
+	tx store.Transaction
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
@@ -51,9 +60,20 @@ type doc struct {
 	data *[]byte
 }
 
+// The documents of what a store writes and reads.
+
+func ofRun(r *store.Run) []doc         { return []doc{{startAt(r), &r.Start}, {stateAt(r.ID), &r.Detail}} }
+func ofCall(c *store.Call) []doc       { return []doc{{callAt(c.Run, c.Number), &c.Data}} }
+func ofAttempt(a *store.Attempt) []doc { return []doc{{attemptAt(a.Run, a.Call, a.Number), &a.Data}} }
+func ofMessage(m *store.Message) []doc { return []doc{{messageAt(m), &m.Data}} }
+
+func ofWaiting(c *store.WaitingCall) []doc { return ofCall(&c.Call) }
+func ofEntry(e *store.LedgerEntry) []doc   { return ofAttempt(&e.Attempt) }
+func ofErrors(g *store.ErrorGroup) []doc   { return ofEntry(&g.Example) }
+
 // run returns a new run with its documents encoded.
 func (c chain) run(ctx context.Context, r store.Run) (store.Run, error) {
-	docs := []doc{{startAt(&r), &r.Start}, {stateAt(r.ID), &r.Detail}}
+	docs := ofRun(&r)
 	if r.Base != nil {
 		base := *r.Base
 		r.Base = &base
@@ -64,7 +84,7 @@ func (c chain) run(ctx context.Context, r store.Run) (store.Run, error) {
 }
 
 func (c chain) message(ctx context.Context, m store.Message) (store.Message, error) {
-	err := c.encodeAll(ctx, doc{messageAt(&m), &m.Data})
+	err := c.encodeAll(ctx, ofMessage(&m)...)
 	return m, err
 }
 
@@ -92,7 +112,7 @@ func (c chain) turn(ctx context.Context, t store.Turn) (store.Turn, error) {
 		docs = append(docs, doc{attemptAt(t.Run, a.Call, a.Number), &a.Data})
 	}
 	for i := range t.Messages {
-		docs = append(docs, doc{messageAt(&t.Messages[i]), &t.Messages[i].Data})
+		docs = append(docs, ofMessage(&t.Messages[i])...)
 	}
 	if err := c.offered(ctx, &t); err != nil {
 		return t, err
@@ -108,7 +128,7 @@ func (s *coded) Move(ctx context.Context, m store.Move) error {
 			return err
 		}
 	}
-	return s.db.Move(ctx, m)
+	return s.Store.Move(ctx, m)
 }
 
 // Commit implements store.Owner. A turn that cannot be encoded is refused, and the others
@@ -127,7 +147,7 @@ func (s *coded) Commit(ctx context.Context, turns []store.Turn) (store.Result, e
 			errs[i] = err
 		}
 	}
-	result, err := s.db.Commit(ctx, out)
+	result, err := s.Store.Commit(ctx, out)
 	if err != nil {
 		return result, err
 	}
@@ -139,33 +159,15 @@ func (s *coded) Commit(ctx context.Context, turns []store.Turn) (store.Result, e
 }
 
 // decodeConflict decodes the run in the error of a workflow ID that is taken.
-func (s *coded) decodeConflict(ctx context.Context, err error) error {
+func (c chain) decodeConflict(ctx context.Context, err error) error {
 	conflict, is := errors.AsType[*store.ConflictError](err)
 	if !is {
 		return err
 	}
-	if later := s.decodeRun(ctx, &conflict.Existing); later != nil {
+	if later := c.decodeAll(ctx, ofRun(&conflict.Existing)...); later != nil {
 		return later
 	}
 	return err
-}
-
-// Create implements store.Client.
-func (s *coded) Create(ctx context.Context, run store.Run) error {
-	r, err := s.run(ctx, run)
-	if err != nil {
-		return err
-	}
-	return s.decodeConflict(ctx, s.db.Create(ctx, r))
-}
-
-// Post implements store.Client.
-func (s *coded) Post(ctx context.Context, m store.Message) error {
-	m, err := s.message(ctx, m)
-	if err != nil {
-		return err
-	}
-	return s.db.Post(ctx, m)
 }
 
 // Switch implements store.Client. Why is text in a column: it is encoded as text.
@@ -180,7 +182,7 @@ func (s *coded) Switch(ctx context.Context, w store.Switch) (store.Switch, error
 	if e, err := envelope.Parse(b); envelope.Is(b) && err == nil {
 		w.Why = "(" + e.Shown + ")" + switchMark + base64.StdEncoding.EncodeToString(b)
 	}
-	out, err := s.db.Switch(ctx, w)
+	out, err := s.Store.Switch(ctx, w)
 	if err != nil {
 		return out, err
 	}
@@ -209,42 +211,36 @@ func (s *coded) decodeSwitch(ctx context.Context, w *store.Switch) error {
 
 // Within implements store.Client.
 func (s *coded) Within(tx any) (store.Transaction, error) {
-	inner, err := s.db.Within(tx)
+	inner, err := s.Store.Within(tx)
 	if err != nil {
 		return nil, err
 	}
-	return &transaction{s, inner}, nil
+	return &transaction{s.chain, inner}, nil
 }
 
-// transaction is the verbs inside a transaction of the caller.
-type transaction struct {
-	s  *coded
-	tx store.Transaction
-}
-
-// Create implements store.Transaction.
+// Create implements store.Client and store.Transaction.
 func (t *transaction) Create(ctx context.Context, run store.Run) error {
-	r, err := t.s.run(ctx, run)
+	r, err := t.run(ctx, run)
 	if err != nil {
 		return err
 	}
-	return t.s.decodeConflict(ctx, t.tx.Create(ctx, r))
+	return t.decodeConflict(ctx, t.tx.Create(ctx, r))
 }
 
-// Post implements store.Transaction.
+// Post implements store.Client and store.Transaction.
 func (t *transaction) Post(ctx context.Context, m store.Message) error {
-	m, err := t.s.message(ctx, m)
+	m, err := t.message(ctx, m)
 	if err != nil {
 		return err
 	}
 	return t.tx.Post(ctx, m)
 }
 
-// Find implements store.Transaction.
+// Find implements store.Reader and store.Transaction.
 func (t *transaction) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
 	r, err := t.tx.Find(ctx, partition, workflowID, run)
 	if err != nil {
 		return nil, err
 	}
-	return r, t.s.decodeRun(ctx, r)
+	return r, t.decodeAll(ctx, ofRun(r)...)
 }

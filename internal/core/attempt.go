@@ -28,7 +28,7 @@ func (a *attempts) reserve(in Granted) {
 // fireDue handles everything that is due by the moment of the step, earliest first.
 func (a *attempts) fireDue() {
 	for a.calls.nextDue() <= a.journal.moment {
-		c := a.calls.dues.pop().call
+		c := a.calls.dues.Pop().call
 		if c.state == Backoff && !a.calls.mayEndBackoff(c) {
 			continue
 		}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -246,12 +247,7 @@ type Row struct {
 }
 
 // first returns the number of the first call of a row.
-func (r *Row) first() int64 {
-	if r.First == 0 {
-		return r.Call
-	}
-	return r.First
-}
+func (r *Row) first() int64 { return cmp.Or(r.First, r.Call) }
 
 // Has reports whether a row is about a call.
 func (r *Row) Has(call int64) bool { return r.first() <= call && call <= r.Call }

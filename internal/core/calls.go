@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"container/heap"
 	"maps"
 	"slices"
 
@@ -191,28 +190,16 @@ type due struct {
 	call *Call
 }
 
-// dueHeap orders due times, and calls with the same time by number.
-type dueHeap []due
+// Before implements heap.Element. Of several calls at one time the first has the lowest number.
+func (d due) Before(o due) bool { return d.at < o.at || d.at == o.at && d.call.Number < o.call.Number }
 
-func (h dueHeap) Len() int { return len(h) }
-func (h dueHeap) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].call.Number < h[j].call.Number
-}
-func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *dueHeap) Push(x any)   { *h = append(*h, x.(due)) }
-func (h *dueHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	old[len(old)-1] = due{}
-	*h = old[:len(old)-1]
-	return last
-}
-func (h *dueHeap) pop() due { return heap.Pop(h).(due) }
+// Stands implements heap.Element.
+func (due) Stands(int) {}
 
 // watch schedules a look at a call that has a due time.
 func (t *callTable) watch(c *Call) {
 	if c.due > 0 {
-		heap.Push(&t.dues, due{at: t.lookAt(c), call: c})
+		t.dues.Push(due{at: t.lookAt(c), call: c})
 	}
 }
 
@@ -222,7 +209,7 @@ func (t *callTable) nextDue() int64 {
 		if d := t.dues[0]; d.call.due > 0 && t.lookAt(d.call) == d.at && !d.call.Done {
 			return d.at
 		}
-		t.dues.pop()
+		t.dues.Pop()
 	}
 	return Never
 }

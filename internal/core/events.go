@@ -137,10 +137,8 @@ func (f *facts) applyRunControlled(e *history.Event) {
 // applyAttribute changes the attributes of the run. It copies the map, which may be that of
 // a start event and must not be modified.
 func (f *facts) applyAttribute(e *history.Event) {
-	changed := maps.Clone(f.attributes)
-	if changed == nil {
-		changed = map[string]string{}
-	}
+	changed := make(map[string]string, len(f.attributes)+1)
+	maps.Copy(changed, f.attributes)
 	if e.Kind == history.AttributeRemoved {
 		delete(changed, e.Name)
 	} else {

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/perdure/perdure/internal/heap"
 	"github.com/perdure/perdure/internal/history"
 )
 
@@ -111,7 +112,7 @@ type callTable struct {
 	inQueues   int          // open calls that are offered or remote
 	childCalls int          // open calls that started a run
 	unserved   map[Lack]int // queued calls that cannot start on this node
-	dues       dueHeap
+	dues       heap.Heap[due]
 	dirty      []*Call // calls whose row may change
 	offered    []*Call // calls that this step puts into their queues
 }

@@ -72,12 +72,7 @@ type Past struct {
 }
 
 // StoredTurn is a committed turn as Load takes it.
-type StoredTurn struct {
-	Number int64
-	Epoch  int64
-	Time   int64
-	Events []history.Event
-}
+type StoredTurn = history.RecordedTurn
 
 // ErrDeadlock says that the code waits for something that cannot happen, such as a receive
 // from a channel that no coroutine sends to.

@@ -1,11 +1,11 @@
 package dispatch
 
 import (
-	"container/heap"
 	"math"
 	"sync"
 
 	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/heap"
 )
 
 // Due knows when runs want a step next, up to a horizon: what comes due later is in the
@@ -15,7 +15,7 @@ type Due struct {
 	Bell clock.Bell
 
 	mu      sync.Mutex
-	times   times
+	times   heap.Heap[DueRun]
 	horizon int64
 }
 
@@ -27,6 +27,12 @@ type DueRun struct {
 	ByMail bool // it wants one only if mail waits for it in memory
 }
 
+// Before implements heap.Element.
+func (r DueRun) Before(other DueRun) bool { return r.At < other.At }
+
+// Stands implements heap.Element.
+func (DueRun) Stands(int) {}
+
 // NewDue returns a Due without times.
 func NewDue(horizon int64) *Due { return &Due{Bell: clock.NewBell(), horizon: horizon} }
 
@@ -37,7 +43,7 @@ func (d *Due) Add(r DueRun) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	heap.Push(&d.times, r)
+	d.times.Push(r)
 	if d.times[0].At == r.At {
 		d.Bell.Ring()
 	}
@@ -49,7 +55,7 @@ func (d *Due) Next(now int64) (due []DueRun, next int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for len(d.times) > 0 && d.times[0].At <= now {
-		due = append(due, heap.Pop(&d.times).(DueRun))
+		due = append(due, d.times.Pop())
 	}
 	if len(d.times) == 0 {
 		return due, math.MaxInt64
@@ -80,19 +86,4 @@ func (d *Due) Seen(last int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.horizon = last
-}
-
-// times is a heap of due times, the earliest first.
-type times []DueRun
-
-func (t times) Len() int           { return len(t) }
-func (t times) Less(i, j int) bool { return t[i].At < t[j].At }
-func (t times) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
-func (t *times) Push(x any)        { *t = append(*t, x.(DueRun)) }
-func (t *times) Pop() any {
-	old := *t
-	last := old[len(old)-1]
-	old[len(old)-1] = DueRun{}
-	*t = old[:len(old)-1]
-	return last
 }

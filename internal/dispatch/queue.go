@@ -2,21 +2,17 @@ package dispatch
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 
 	"github.com/perdure/perdure/internal/fair"
+	"github.com/perdure/perdure/internal/heap"
 	"github.com/perdure/perdure/internal/suspects"
 )
 
-// queue holds calls without a slot. It is a heap: suspects in their order, then the highest
-// priority, then calls that were lost, then the oldest. Attempts that are on record and wait
-// for a slot have a queue of their own; see Waiter.line.
-type queue []*Waiter
-
-func (q queue) Len() int { return len(q) }
-
-func (q queue) Less(i, j int) bool { return inTurn(q[i], q[j]) < 0 }
+// queue holds calls without a slot: suspects in their order, then the highest priority, then
+// calls that were lost, then the oldest. Attempts that are on record and wait for a slot have a
+// queue of their own; see Waiter.line.
+type queue = heap.Heap[*Waiter]
 
 // first orders true before false.
 func first(a, b bool) int {
@@ -34,28 +30,11 @@ func inTurn(a, b *Waiter) int {
 	return cmp.Or(suspects.Compare(a.Suspect, b.Suspect), cmp.Compare(b.Priority, a.Priority), first(a.Lost, b.Lost), cmp.Compare(a.number, b.number))
 }
 
-func (q queue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].at, q[j].at = i, j
-}
+// Before implements heap.Element.
+func (w *Waiter) Before(other *Waiter) bool { return inTurn(w, other) < 0 }
 
-func (q *queue) Push(x any) {
-	w := x.(*Waiter)
-	w.at = len(*q)
-	*q = append(*q, w)
-}
-
-func (q *queue) Pop() any {
-	old := *q
-	last := len(old) - 1
-	w := old[last]
-	old[last] = nil
-	*q = old[:last]
-	return w
-}
-
-func (q *queue) add(w *Waiter)   { heap.Push(q, w) }
-func (q *queue) leave(w *Waiter) { heap.Remove(q, w.at) }
+// Stands implements heap.Element.
+func (w *Waiter) Stands(at int) { w.at = at }
 
 // Runs of several keys take turns at a free slot (package fair). A run without a key has the key
 // "", which is one like the others.
@@ -91,7 +70,7 @@ func (s *share) first() *Waiter {
 
 // add enqueues a waiter.
 func (s *share) add(w *Waiter) {
-	s.of(w).add(w)
+	s.of(w).Push(w)
 	if w.Number == ToBegin {
 		s.toBegin++
 	}
@@ -99,7 +78,7 @@ func (s *share) add(w *Waiter) {
 
 // leave removes a waiter.
 func (s *share) leave(w *Waiter) {
-	s.of(w).leave(w)
+	s.of(w).Remove(w.at)
 	if w.Number == ToBegin {
 		s.toBegin--
 	}

@@ -200,7 +200,7 @@ func (s *Slots) Stay(run string) {
 // withdraw removes a waiting call from its queue.
 func (s *Slots) withdraw(w *Waiter) {
 	if w.suspect() {
-		s.suspects.leave(w)
+		s.suspects.Remove(w.at)
 	} else {
 		k := s.turns.Find(w.Key)
 		k.State.leave(w)
@@ -248,7 +248,7 @@ func (s *Slots) PassBy(n int) []*Waiter {
 func (s *Slots) enqueue(w *Waiter) {
 	s.waiting[w.Call] = w
 	if w.suspect() {
-		s.suspects.add(w)
+		s.suspects.Push(w)
 	} else {
 		k := s.turns.Key(w.Key, w.Weight)
 		k.State.add(w)

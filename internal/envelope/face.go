@@ -146,9 +146,8 @@ func quoted(s string) []byte {
 
 // sizeOf returns the length of the value in a payload, in bytes.
 func sizeOf(payload []byte) int {
-	const begin = `{"json":`
-	if len(payload) > len(begin) && string(payload[:len(begin)]) == begin {
-		return len(payload) - len(begin) - 1
+	if value, is := bytes.CutPrefix(payload, []byte(`{"json":`)); is {
+		return len(value) - 1
 	}
 	return len(payload)
 }

@@ -2,9 +2,10 @@ package fair
 
 import (
 	"cmp"
-	"container/heap"
 	"maps"
 	"slices"
+
+	"github.com/perdure/perdure/internal/heap"
 )
 
 // maxWeight is the greatest weight of a key. The least is 1, and 0 stands for it.
@@ -17,8 +18,8 @@ const turn = 1 << 20
 // value has none. It is not safe for concurrent use.
 type Turns[S any] struct {
 	keys map[string]*Key[S]
-	line keyHeap[S] // those that wait, and those that have waited and whose tag is not reached
-	now  int64      // virtual time: the start tag of the key served last
+	line heap.Heap[*Key[S]] // those that wait, and those that have waited and whose tag is not reached
+	now  int64              // virtual time: the start tag of the key served last
 	came int64
 }
 
@@ -72,11 +73,11 @@ func (t *Turns[S]) Wait(k *Key[S], waits, used bool, rank int64) {
 	case k.at >= 0:
 		if k.waits != waits || k.rank != rank {
 			k.waits, k.rank = waits, rank
-			heap.Fix(&t.line, k.at)
+			t.line.Fix(k.at)
 		}
 	case waits:
 		k.waits, k.rank, k.tag = true, rank, max(k.tag, t.now)
-		heap.Push(&t.line, k)
+		t.line.Push(k)
 	case !used:
 		delete(t.keys, k.Name)
 	}
@@ -92,7 +93,7 @@ func (t *Turns[S]) Next() *Key[S] {
 		// Everybody else is served later than the key would be if it came back now: so it has no
 		// advantage over them if it does.
 		t.now = max(t.now, k.tag)
-		heap.Pop(&t.line)
+		t.line.Pop()
 		if !k.used {
 			delete(t.keys, k.Name)
 		}
@@ -104,44 +105,22 @@ func (t *Turns[S]) Next() *Key[S] {
 func (t *Turns[S]) Served(k *Key[S]) {
 	t.now = max(t.now, k.tag)
 	k.tag += turn / k.weight
-	heap.Fix(&t.line, k.at)
+	t.line.Fix(k.at)
 }
 
 // Charge says that something of a key was served out of turn. Its next turn comes as much later.
 func (t *Turns[S]) Charge(k *Key[S]) {
 	if k.tag = max(k.tag, t.now) + turn/k.weight; k.at >= 0 {
-		heap.Fix(&t.line, k.at)
+		t.line.Fix(k.at)
 	} else {
-		heap.Push(&t.line, k) // so that it is remembered until its turn would come
+		t.line.Push(k) // so that it is remembered until its turn would come
 	}
 }
 
-// keyHeap orders keys by rank, tag and age.
-type keyHeap[S any] []*Key[S]
-
-func (h keyHeap[S]) Len() int { return len(h) }
-
-func (h keyHeap[S]) Less(i, j int) bool {
-	a, b := h[i], h[j]
-	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.tag, b.tag), cmp.Compare(a.number, b.number)) < 0
+// Before implements heap.Element: keys are served by rank, tag and age.
+func (k *Key[S]) Before(o *Key[S]) bool {
+	return cmp.Or(cmp.Compare(k.rank, o.rank), cmp.Compare(k.tag, o.tag), cmp.Compare(k.number, o.number)) < 0
 }
 
-func (h keyHeap[S]) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-
-func (h *keyHeap[S]) Push(x any) {
-	k := x.(*Key[S])
-	k.at = len(*h)
-	*h = append(*h, k)
-}
-
-func (h *keyHeap[S]) Pop() any {
-	old := *h
-	last := len(old) - 1
-	k := old[last]
-	k.at, old[last] = -1, nil
-	*h = old[:last]
-	return k
-}
+// Stands implements heap.Element.
+func (k *Key[S]) Stands(at int) { k.at = at }

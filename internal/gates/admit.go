@@ -12,7 +12,7 @@ import (
 // which they are blocked.
 func (m *Machine[K]) admit(now int64) {
 	m.blocked = 0
-	for !m.record.Paused && m.line.count+m.due.len()+len(m.barred) > 0 {
+	for !m.record.Paused && m.line.count+len(m.due.Heap)+len(m.barred) > 0 {
 		if m.refuseBarred(); m.shut(now) {
 			if !m.config.Breaker.Wait {
 				m.refuseAll(nil)
@@ -48,7 +48,7 @@ func (m *Machine[K]) candidate() *entry[K] {
 		return holder
 	}
 	first := k.State.queue.top()
-	if holder != nil && m.due.items[0].before(&k.State.queue.items[0]) {
+	if holder != nil && holder.Before(first) {
 		return holder
 	}
 	if m.halfOpen(k) {
@@ -86,12 +86,11 @@ func (m *Machine[K]) holder() *entry[K] {
 // learns nothing cannot be one: where nothing else waits it passes, one at a time, and the
 // breaker waits for the next attempt. It is that of one key, or nil for that of all.
 func (m *Machine[K]) nextProbe(of *fair.Key[share[K]]) *entry[K] {
-	var best *item[K]
+	var best *entry[K]
 	look := func(q *queue[K]) {
-		for i := range q.items {
-			it := &q.items[i]
-			if !it.isStale() && (of == nil || it.entry.share == of) && m.startAt(it.entry.share) <= m.now && (best == nil || it.probesBefore(best)) {
-				best = it
+		for _, e := range q.Heap {
+			if (of == nil || e.share == of) && m.startAt(e.share) <= m.now && (best == nil || e.probesBefore(best)) {
+				best = e
 			}
 		}
 	}
@@ -106,14 +105,13 @@ func (m *Machine[K]) nextProbe(of *fair.Key[share[K]]) *entry[K] {
 	if best == nil {
 		return nil
 	}
-	if _, p := m.breaker(best.entry.share); best.entry.Silent && p.passing != nil {
+	if _, p := m.breaker(best.share); best.Silent && p.passing != nil {
 		return nil
 	}
-	return best.entry
+	return best
 }
 
-func (i *item[K]) probesBefore(j *item[K]) bool {
-	a, b := i.entry, j.entry
+func (a *entry[K]) probesBefore(b *entry[K]) bool {
 	switch {
 	case a.Silent != b.Silent:
 		return b.Silent
@@ -122,7 +120,7 @@ func (i *item[K]) probesBefore(j *item[K]) bool {
 	case a.Probed != b.Probed:
 		return a.Probed < b.Probed
 	}
-	return i.before(j)
+	return a.Before(b)
 }
 
 // grant starts an attempt that waits.
@@ -169,11 +167,11 @@ func (m *Machine[K]) refuseBarred() {
 // refuseAll refuses the waiting tickets because the breaker is open: those of one key, or of all if
 // it is nil. Tickets with a slot come first.
 func (m *Machine[K]) refuseAll(of *fair.Key[share[K]]) {
-	var held, line []item[K]
-	take := func(all *[]item[K], q *queue[K]) {
-		for _, i := range q.items {
-			if !i.isStale() && (of == nil || i.entry.share == of) {
-				*all = append(*all, i)
+	var held, line []*entry[K]
+	take := func(all *[]*entry[K], q *queue[K]) {
+		for _, e := range q.Heap {
+			if of == nil || e.share == of {
+				*all = append(*all, e)
 			}
 		}
 	}
@@ -182,15 +180,10 @@ func (m *Machine[K]) refuseAll(of *fair.Key[share[K]]) {
 		take(&held, &k.State.aside)
 		take(&line, &k.State.queue)
 	}
-	for _, all := range [][]item[K]{held, line} {
-		slices.SortFunc(all, func(a, b item[K]) int {
-			if a.before(&b) {
-				return -1
-			}
-			return 1
-		})
-		for _, i := range all {
-			m.refuse(i.entry, retry.ReasonBreaker)
+	for _, all := range [][]*entry[K]{held, line} {
+		slices.SortFunc(all, (*entry[K]).compare)
+		for _, e := range all {
+			m.refuse(e, retry.ReasonBreaker)
 		}
 	}
 }

@@ -229,8 +229,8 @@ func (m *Machine[K]) Reconfigure(now int64, c spec.Spec) (*Step[K], error) {
 // Next returns when Tick will have something to do, or false if never.
 func (m *Machine[K]) Next() (at int64, ok bool) {
 	at = Never
-	if m.backoffs.top() != nil {
-		at = m.backoffs.items[0].rank
+	if e := m.backoffs.top(); e != nil {
+		at = e.rank
 	}
 	at = min(at, m.line.parked.next())
 	if m.blocked != 0 {
@@ -267,12 +267,11 @@ func (m *Machine[K]) advance(now int64) {
 	m.advanceShares(now)
 	for {
 		e := m.backoffs.top()
-		if e == nil || m.backoffs.items[0].rank > now {
+		if e == nil || e.rank > now {
 			return
 		}
-		yields := m.backoffs.items[0].rank < e.Until
-		m.backoffs.pop()
-		if yields { // MaxHold has passed
+		m.backoffs.leave(e)
+		if e.rank < e.Until { // MaxHold has passed
 			m.free(e)
 			m.rest(e)
 		} else {

@@ -2,6 +2,7 @@ package gates
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/gate/spec"
@@ -68,10 +69,8 @@ func (m *Machine[K]) refuses(k *fair.Key[share[K]]) bool {
 // loud reports whether an attempt of a key waits of whose end the gate learns.
 func (m *Machine[K]) loud(k *fair.Key[share[K]]) bool {
 	for _, q := range []*queue[K]{&m.due, &k.State.aside, &k.State.queue} {
-		for i := range q.items {
-			if it := &q.items[i]; !it.isStale() && it.entry.share == k && !it.entry.Silent {
-				return true
-			}
+		if slices.ContainsFunc(q.Heap, func(e *entry[K]) bool { return e.share == k && !e.Silent }) {
+			return true
 		}
 	}
 	return false
@@ -79,9 +78,8 @@ func (m *Machine[K]) loud(k *fair.Key[share[K]]) bool {
 
 // setAside takes the first ticket with a slot out of the line until its key may start something.
 func (m *Machine[K]) setAside(e *entry[K]) {
-	i := m.due.items[0]
-	m.due.pop()
-	e.share.State.aside.push(e, i.rank, i.came)
+	m.due.leave(e)
+	e.share.State.aside.push(e, e.rank, e.came)
 }
 
 // forgo notes that a breaker learns nothing of an attempt for which it waits.

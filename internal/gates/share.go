@@ -2,10 +2,10 @@ package gates
 
 import (
 	"cmp"
-	"container/heap"
 
 	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/fair"
+	"github.com/perdure/perdure/internal/heap"
 )
 
 // Tickets of several run keys take turns at a free slot (package fair); those of one key go by
@@ -87,14 +87,13 @@ func (m *Machine[K]) look(k *fair.Key[share[K]]) {
 	s := &k.State
 	first, rank := s.queue.top(), int64(0)
 	if first != nil && m.config.PriorityFirst {
-		rank = s.queue.items[0].rank
+		rank = first.rank
 	}
 	at := m.opensAt(k)
 	if at <= m.now {
 		for e := s.aside.top(); e != nil; e = s.aside.top() {
-			i := s.aside.items[0]
-			s.aside.pop()
-			m.due.push(e, i.rank, i.came)
+			s.aside.leave(e)
+			m.due.push(e, e.rank, e.came)
 		}
 	}
 	if s.waiting == 0 || at <= m.now {
@@ -132,10 +131,10 @@ func (m *Machine[K]) hasRoom(k *fair.Key[share[K]]) bool {
 func (m *Machine[K]) advanceShares(now int64) {
 	m.now = now
 	for m.line.parked.next() <= now {
-		m.look(m.line.parked[0].key)
+		m.look(m.line.parked.Heap[0].key)
 	}
 	for m.line.fading.next() <= now {
-		m.forget(m.line.fading[0].key)
+		m.forget(m.line.fading.Heap[0].key)
 	}
 }
 
@@ -196,8 +195,14 @@ type moment[K comparable] struct {
 	i   int // its index in the timeline
 }
 
-// timeline is a heap of moments.
-type timeline[K comparable] []*moment[K]
+// Before implements heap.Element.
+func (m *moment[K]) Before(other *moment[K]) bool { return m.at < other.at }
+
+// Stands implements heap.Element.
+func (m *moment[K]) Stands(at int) { m.i = at }
+
+// timeline has moments, the earliest first.
+type timeline[K comparable] struct{ heap.Heap[*moment[K]] }
 
 // set puts a key into the timeline, moves it there or, if at is zero, takes it out. It takes what it
 // returned before.
@@ -206,41 +211,21 @@ func (t *timeline[K]) set(old *moment[K], k *fair.Key[share[K]], at int64) *mome
 	case old == nil && at == 0:
 	case old == nil:
 		old = &moment[K]{at: at, key: k}
-		heap.Push(t, old)
+		t.Push(old)
 	case at == 0:
-		heap.Remove(t, old.i)
+		t.Remove(old.i)
 		return nil
 	case at != old.at:
 		old.at = at
-		heap.Fix(t, old.i)
+		t.Fix(old.i)
 	}
 	return old
 }
 
 // next returns the first moment, or Never.
 func (t timeline[K]) next() int64 {
-	if len(t) == 0 {
+	if len(t.Heap) == 0 {
 		return Never
 	}
-	return t[0].at
-}
-
-func (t timeline[K]) Len() int           { return len(t) }
-func (t timeline[K]) Less(i, j int) bool { return t[i].at < t[j].at }
-func (t timeline[K]) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].i, t[j].i = i, j
-}
-
-func (t *timeline[K]) Push(x any) {
-	m := x.(*moment[K])
-	m.i = len(*t)
-	*t = append(*t, m)
-}
-
-func (t *timeline[K]) Pop() any {
-	old := *t
-	last := old[len(old)-1]
-	*t = old[:len(old)-1]
-	return last
+	return t.Heap[0].at
 }

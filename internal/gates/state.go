@@ -24,7 +24,7 @@ func (m *Machine[K]) Record() Record { return m.record }
 // ticket, and no state is left of earlier ones.
 func (m *Machine[K]) Forgettable(now int64) bool {
 	r := m.record
-	return len(m.tickets) == 0 && !r.Paused && r.RateAt <= now && r.Spent == 0 && r.Failures == 0 && r.OpenUntil == 0 && len(m.line.fading) == 0 && m.line.owning == 0
+	return len(m.tickets) == 0 && !r.Paused && r.RateAt <= now && r.Spent == 0 && r.Failures == 0 && r.OpenUntil == 0 && len(m.line.fading.Heap) == 0 && m.line.owning == 0
 }
 
 // Tickets returns all tickets, ordered by number.

@@ -110,7 +110,9 @@ type entry[K comparable] struct {
 	Ticket[K]
 
 	share *fair.Key[share[K]]
-	home  *queue[K] // the queue in which it waits or backs off
-	stay  int       // counts its stays in queues
-	dirty bool      // listed in Step.Changed
+	dirty bool // listed in Step.Changed
+
+	home       *queue[K] // the queue in which it waits or backs off
+	rank, came int64     // its order there
+	at         int       // its place there
 }

@@ -11,27 +11,13 @@ import (
 // file the others, under the names of the struct tags. read.go decodes by hand.
 
 // appendOptions appends the options of a scheduled call, and the failure of a failed one.
-func (e *Event) appendOptions(b []byte) (_ []byte, err error) {
-	if e.Failure != nil {
-		if b, err = appendValue(b, `,"failure":`, e.Failure); err != nil {
-			return nil, err
-		}
-	}
-	if e.Policy != nil {
-		if b, err = appendValue(b, `,"policy":`, e.Policy); err != nil {
-			return nil, err
-		}
-	}
+func (e *Event) appendOptions(b []byte, err *error) []byte {
+	b = appendPresent(b, `,"failure":`, e.Failure, err)
+	b = appendPresent(b, `,"policy":`, e.Policy, err)
 	b = appendText(b, `,"queue":`, e.Queue)
-	if e.Verify != nil {
-		if b, err = appendValue(b, `,"verify":`, e.Verify); err != nil {
-			return nil, err
-		}
-	}
+	b = appendPresent(b, `,"verify":`, e.Verify, err)
 	if len(e.Gates) > 0 {
-		if b, err = appendValue(b, `,"gates":`, e.Gates); err != nil {
-			return nil, err
-		}
+		b = appendValue(b, `,"gates":`, e.Gates, err)
 	}
 	b = appendInt(b, `,"priority":`, int64(e.Priority))
 	b = appendText(b, `,"trace":`, e.Trace)
@@ -39,16 +25,12 @@ func (e *Event) appendOptions(b []byte) (_ []byte, err error) {
 	if e.Shielded {
 		b = append(b, `,"shielded":true`...)
 	}
-	return b, nil
+	return b
 }
 
 // appendRest appends the fields that few events have.
-func (e *Event) appendRest(b []byte) (_ []byte, err error) {
-	if e.Retry != nil {
-		if b, err = appendValue(b, `,"retry":`, e.Retry); err != nil {
-			return nil, err
-		}
-	}
+func (e *Event) appendRest(b []byte, err *error) []byte {
+	b = appendPresent(b, `,"retry":`, e.Retry, err)
 	b = appendText(b, `,"id":`, e.ID)
 	b = appendInt(b, `,"place":`, e.Place)
 	b = appendText(b, `,"reason":`, e.Reason)
@@ -61,12 +43,7 @@ func (e *Event) appendRest(b []byte) (_ []byte, err error) {
 	b = appendText(b, `,"note":`, e.Note)
 	b = appendText(b, `,"initiator":`, e.Initiator)
 	b = appendInt(b, `,"deadline":`, e.Deadline)
-	if e.Child != nil {
-		if b, err = appendValue(b, `,"child":`, e.Child); err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
+	return appendPresent(b, `,"child":`, e.Child, err)
 }
 
 func appendInt(b []byte, key string, v int64) []byte {
@@ -83,12 +60,21 @@ func appendText(b []byte, key, s string) []byte {
 	return appendString(append(b, key...), s)
 }
 
-func appendValue(b []byte, key string, v any) ([]byte, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
+// appendPresent appends a value unless it is nil.
+func appendPresent[T any](b []byte, key string, v *T, err *error) []byte {
+	if v == nil {
+		return b
 	}
-	return append(append(b, key...), data...), nil
+	return appendValue(b, key, v, err)
+}
+
+// appendValue appends a value, and notes why that cannot be encoded.
+func appendValue(b []byte, key string, v any, err *error) []byte {
+	data, fault := json.Marshal(v)
+	if fault != nil {
+		*err = fault
+	}
+	return append(append(b, key...), data...)
 }
 
 // appendString appends a JSON string. It leaves strings that need escaping to

@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"hash/crc32"
 	"strconv"
@@ -76,10 +77,7 @@ func cutSum(doc []byte, k key) (body []byte, err error) {
 
 // unsummed says what is wrong with a document without a checksum.
 func unsummed(doc []byte) error {
-	if v := formatOf(doc); v > Format {
-		return checkFormat(v)
-	}
-	return damaged("it has no checksum")
+	return cmp.Or(newer(doc), damaged("it has no checksum"))
 }
 
 // Seal encodes a struct as JSON with a checksum. One without fields to write has none.

@@ -61,9 +61,9 @@ func EncodeTurn(events []Event) ([]byte, error) {
 func DecodeTurn(data []byte) ([]Event, error) {
 	var d document
 	err := json.Unmarshal(data, &d)
-	switch {
-	case formatOf(data) > Format:
-		return nil, checkFormat(formatOf(data))
+	switch later := newer(data); {
+	case later != nil:
+		return nil, later
 	case err != nil:
 		return nil, damaged("%w", err)
 	case d.Events == nil:

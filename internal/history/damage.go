@@ -79,6 +79,14 @@ func checkFormat(v int) error {
 		"history format %d is not known to this program, which reads format %d; run a newer version, or the bytes are damaged", v, Format)}
 }
 
+// newer returns an error for a document of a later format than this program reads, else nil.
+func newer(doc []byte) error {
+	if v := formatOf(doc); v > Format {
+		return checkFormat(v)
+	}
+	return nil
+}
+
 // formatOf returns the format that a document names, 0 if it names none.
 func formatOf(doc []byte) int {
 	var d struct {

@@ -101,25 +101,14 @@ func (k Kind) Command() bool {
 	return false
 }
 
-// kinds are all but RunStarted, which is no event of a turn.
-var kinds = func() map[string]Kind {
-	all := map[string]Kind{}
-	for _, k := range []Kind{
-		AttemptStarted, CallCompleted, CallFailed, CallCanceled, TimerFired, SignalReceived, RunCancelRequested, RunTerminated, RunTimedOut,
-		CallControlled, RunControlled, UpdateAccepted, CodeAdvanced, CodeDeferred, RunPinned,
-		ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested, SideEffectRecorded, VersionMarked, BlockStarted, CallRefused,
-		SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled, AttributeSet, AttributeRemoved, UpdateCompleted,
-		RunCompleted, RunFailed, RunCanceled, RunContinued,
-	} {
-		all[string(k)] = k
-	}
-	return all
-}()
-
-// known reports whether this version knows events of the kind.
+// known reports whether this version knows events of the kind. RunStarted is no event of a turn.
 func (k Kind) known() bool {
-	_, is := kinds[string(k)]
-	return is
+	switch k {
+	case AttemptStarted, CallCompleted, CallFailed, CallCanceled, TimerFired, SignalReceived, RunCancelRequested, RunTerminated, RunTimedOut,
+		CallControlled, RunControlled, UpdateAccepted, CodeAdvanced, CodeDeferred, RunPinned:
+		return true
+	}
+	return k.Command()
 }
 
 // Terminal reports whether events of this kind close their run.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -249,16 +250,17 @@ func (f *Failure) registeredAs(name string) {
 }
 
 // registered returns the name under which the error or its type is registered.
-func (f *Failure) registered() string {
-	if f.Name != "" {
-		return f.Name
-	}
-	return f.Type
-}
+func (f *Failure) registered() string { return cmp.Or(f.Name, f.Type) }
 
 func marshal(v any) json.RawMessage {
 	data, _ := json.Marshal(v) // strings and numbers only: cannot fail
 	return data
+}
+
+// data returns what the form of a failure needs, and false if it has something else.
+func data[T any](f *Failure) (d T, ok bool) {
+	err := json.Unmarshal(f.Data, &d)
+	return d, err == nil
 }
 
 // Err rebuilds the error. An error that this program cannot rebuild (an unregistered type,
@@ -357,7 +359,6 @@ func (f *Failure) rebuild(causes []error) (error, bool) {
 		}
 		return first()
 	}
-	read := func(v any) bool { return json.Unmarshal(f.Data, v) == nil }
 	switch f.Form {
 	case sentinel:
 		err, ok := errname.Sentinel(f.registered())
@@ -375,47 +376,41 @@ func (f *Failure) rebuild(causes []error) (error, bool) {
 	case terminal:
 		return &mark.Terminal{Err: marked(&mark.Terminal{})}, true
 	case after:
-		var d afterData
 		e := &mark.After{Err: marked(&mark.After{})}
-		ok := read(&d)
+		d, ok := data[afterData](f)
 		e.Delay, e.At = d.Delay, instant(d.At)
 		return e, ok
 	case unknown, notDone:
 		return &mark.Outcome{Err: marked(&mark.Outcome{}), Unknown: f.Form == unknown}, true
 	case doubtful:
-		var d doubtfulData
-		ok := read(&d)
+		d, ok := data[doubtfulData](f)
 		return &retry.UnknownError{
 			Name: d.Name, Attempt: d.Attempt, ID: d.ID, Node: d.Node, Start: instant(d.Start), End: instant(d.End), Questions: d.Questions, Err: first(),
 		}, ok
 	case timeout:
-		var d timeoutData
-		ok := read(&d)
+		d, ok := data[timeoutData](f)
 		return &retry.TimeoutError{Kind: d.Kind, Limit: d.Limit, Err: first()}, ok
 	case panicked:
-		var d panicData
-		ok := read(&d)
+		d, ok := data[panicData](f)
 		return &retry.PanicError{Value: d.Value, Stack: f.Stack, Err: first()}, ok
 	case aborted:
 		return f.rebuildAborted(causes)
 	case exhausted:
-		var d exhaustedData
-		ok := read(&d)
+		d, ok := data[exhaustedData](f)
 		return &retry.ExhaustedError{Name: d.Name, Attempts: d.Attempts, Reason: d.Reason, Max: d.Max, Within: d.Within, Err: first()}, ok
 	case lost:
-		e := &retry.WorkerLostError{}
-		return e, read(e)
+		e, ok := data[retry.WorkerLostError](f)
+		return &e, ok
 	case refused:
-		var d refusedData
-		ok := read(&d)
+		d, ok := data[refusedData](f)
 		return &retry.RefusedError{Gate: d.Gate, Reason: d.Reason, Last: first()}, ok
 	}
 	return nil, false
 }
 
 func (f *Failure) rebuildAborted(causes []error) (error, bool) {
-	var d abortedData
-	if json.Unmarshal(f.Data, &d) != nil {
+	d, ok := data[abortedData](f)
+	if !ok {
 		return nil, false
 	}
 	e := &retry.AbortedError{Name: d.Name, Attempt: d.Attempt, Phase: d.Phase}

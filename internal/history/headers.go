@@ -90,10 +90,8 @@ func ChangeHeaders(from, changes map[string]string) map[string]string {
 	if len(changes) == 0 {
 		return from
 	}
-	to := maps.Clone(from)
-	if to == nil {
-		to = map[string]string{}
-	}
+	to := make(map[string]string, len(from)+len(changes))
+	maps.Copy(to, from)
 	for name, value := range changes {
 		if value == "" {
 			delete(to, name)
@@ -109,13 +107,11 @@ func ChangeHeaders(from, changes map[string]string) map[string]string {
 
 // WithTrace returns a copy of headers with the trace parent added, if trace is not empty.
 func WithTrace(headers map[string]string, trace string) map[string]string {
-	all := maps.Clone(headers)
 	if trace == "" {
-		return all
+		return maps.Clone(headers)
 	}
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := make(map[string]string, len(headers)+1)
+	maps.Copy(all, headers)
 	all[HeaderTrace] = trace
 	return all
 }

@@ -141,13 +141,12 @@ func (p Payload) Absent() bool { return p.Encoding == "" && len(p.Data) == 0 }
 
 // String formats the payload for people.
 func (p Payload) String() string {
-	if p.Absent() {
+	switch {
+	case p.Absent():
 		return "(none)"
-	}
-	if p.Encoding == EncodingJSON {
+	case p.Encoding == EncodingJSON:
 		return string(p.Data)
-	}
-	if p.Encoding == EncodingLocked {
+	case p.Encoding == EncodingLocked:
 		return "(" + string(p.Data) + ")"
 	}
 	return fmt.Sprintf("(%s, %d bytes)", p.Encoding, len(p.Data))
@@ -188,14 +187,13 @@ func (p *Payload) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &e); err != nil {
 		return err
 	}
-	if e.JSON != nil {
+	switch {
+	case e.JSON != nil:
 		*p = Payload{Encoding: EncodingJSON, Data: e.JSON}
-		return nil
-	}
-	if e.Locked != "" {
+	case e.Locked != "":
 		*p = Payload{Encoding: EncodingLocked, Data: []byte(e.Locked)}
-		return nil
+	default:
+		*p = Payload{Encoding: e.Encoding, Data: e.Bytes}
 	}
-	*p = Payload{Encoding: e.Encoding, Data: e.Bytes}
 	return nil
 }

@@ -69,14 +69,6 @@ func (r *reader) field(e *Event, key []byte) {
 		readInt(r, &e.Place)
 	case `"reason"`:
 		e.Reason = r.string()
-	default:
-		r.rare(e, string(key))
-	}
-}
-
-// rare is field for the fields that few events have.
-func (r *reader) rare(e *Event, key string) {
-	switch key {
 	case `"closed"`:
 		e.Closed = true
 		r.expect(`true`)

@@ -14,9 +14,10 @@ type Recording struct {
 	Turns []RecordedTurn
 }
 
-// RecordedTurn is one turn of a recording.
+// RecordedTurn is a committed turn.
 type RecordedTurn struct {
 	Number int64
+	Epoch  int64 // under which it was committed; a recording leaves it out
 	Time   int64 // engine time, ns since 1970
 	Events []Event
 }
@@ -29,19 +30,8 @@ type recording struct {
 
 	// Run is there if start and turns are as a database stores them: they leave out what the
 	// row of the run says.
-	Run      *recordedRow `json:"run,omitempty"`
-	Redacted bool         `json:"redacted,omitempty"`
-}
-
-// recordedRow has the fields of a Row.
-type recordedRow struct {
-	ID         string `json:"id"`
-	WorkflowID string `json:"workflow_id"`
-	Type       string `json:"type"`
-	Group      string `json:"group"`
-	Chain      string `json:"chain"`
-	Attempt    int    `json:"attempt"`
-	Created    int64  `json:"created"`
+	Run      *Row `json:"run,omitempty"`
+	Redacted bool `json:"redacted,omitempty"`
 }
 
 type recordedTurn struct {
@@ -129,15 +119,14 @@ func DecodeRecording(data []byte) (Recording, error) {
 		if err != nil {
 			return Recording{}, fmt.Errorf("turn %d: %w", t.Number, err)
 		}
-		r.Turns = append(r.Turns, RecordedTurn{t.Number, t.Time, events})
+		r.Turns = append(r.Turns, RecordedTurn{Number: t.Number, Time: t.Time, Events: events})
 	}
 	return r, nil
 }
 
 // stored decodes the documents of a database.
 func (d *recording) stored() (r Recording, err error) {
-	row := Row{d.Run.WorkflowID, d.Run.ID, d.Run.Type, d.Run.Group, d.Run.Chain, d.Run.Attempt, d.Run.Created}
-	if r.Start, err = OpenStart(row, d.Start); err != nil {
+	if r.Start, err = OpenStart(*d.Run, d.Start); err != nil {
 		return r, fmt.Errorf("the start event of the recording cannot be read: %w", err)
 	}
 	var words Words
@@ -149,7 +138,7 @@ func (d *recording) stored() (r Recording, err error) {
 		if err != nil {
 			return r, err
 		}
-		r.Turns = append(r.Turns, RecordedTurn{t.Number, t.Time, events})
+		r.Turns = append(r.Turns, RecordedTurn{Number: t.Number, Time: t.Time, Events: events})
 	}
 	return r, nil
 }

@@ -40,14 +40,12 @@ func appendShort(b []byte, base int64, events []Event) (_ []byte, err error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = events[i].appendShort(b, base); err != nil {
-			return nil, err
-		}
+		b = events[i].appendShort(b, base, &err)
 	}
-	return append(b, "]}"...), nil
+	return append(b, "]}"...), err
 }
 
-func (e *Event) appendShort(b []byte, base int64) (_ []byte, err error) {
+func (e *Event) appendShort(b []byte, base int64, err *error) []byte {
 	b = append(b, `{"k":`...)
 	if name, is := shortKinds[e.Kind]; is {
 		b = append(append(append(b, '"'), name...), '"')
@@ -56,12 +54,8 @@ func (e *Event) appendShort(b []byte, base int64) (_ []byte, err error) {
 	}
 	b = appendInt(b, `,"c":`, e.Call)
 	b = appendText(b, `,"n":`, e.Name)
-	if b, err = appendBare(b, `,"i":`, `,"I":`, e.Input); err != nil {
-		return nil, err
-	}
-	if b, err = appendBare(b, `,"r":`, `,"R":`, e.Result); err != nil {
-		return nil, err
-	}
+	b = appendBare(b, `,"i":`, `,"I":`, e.Input, err)
+	b = appendBare(b, `,"r":`, `,"R":`, e.Result, err)
 	started := e.Kind == AttemptStarted
 	if e.Attempt != 0 && !started || e.Attempt != 1 && started {
 		b = strconv.AppendInt(append(b, `,"a":`...), int64(e.Attempt), 10)
@@ -76,13 +70,9 @@ func (e *Event) appendShort(b []byte, base int64) (_ []byte, err error) {
 	b = appendTime(b, `,"t":`, e.Ended, base)
 	b = appendTime(b, `,"d":`, e.Due, base)
 	b = appendInt(b, `,"block":`, e.Block)
-	if b, err = e.appendOptions(b); err != nil {
-		return nil, err
-	}
-	if b, err = e.appendRest(b); err != nil {
-		return nil, err
-	}
-	return append(b, '}'), nil
+	b = e.appendOptions(b, err)
+	b = e.appendRest(b, err)
+	return append(b, '}')
 }
 
 // appendTime appends a time, unless it is 0. The difference may overflow; reading it
@@ -94,14 +84,14 @@ func appendTime(b []byte, key string, v, base int64) []byte {
 	return strconv.AppendInt(append(b, key...), v-base, 10)
 }
 
-func appendBare(b []byte, bare, wrapped string, p Payload) ([]byte, error) {
+func appendBare(b []byte, bare, wrapped string, p Payload, err *error) []byte {
 	switch {
 	case p.Encoding == "" && p.Data == nil:
-		return b, nil
+		return b
 	case p.Encoding == EncodingJSON && len(p.Data) > 0:
-		return append(append(b, bare...), p.Data...), nil
+		return append(append(b, bare...), p.Data...)
 	}
-	return appendValue(b, wrapped, p)
+	return appendValue(b, wrapped, p, err)
 }
 
 // readShort decodes what appendShort wrote, up to end. It returns false if the document

@@ -1,13 +1,20 @@
 package history
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // Row holds the fields of a start event that columns of the run's row hold. They never
 // change.
 type Row struct {
-	WorkflowID, Run, Type, Group, Chain string
-	Attempt                             int
-	Created                             int64
+	WorkflowID string `json:"workflow_id"`
+	Run        string `json:"id"`
+	Type       string `json:"type"`
+	Group      string `json:"group"`
+	Chain      string `json:"chain"`
+	Attempt    int    `json:"attempt"`
+	Created    int64  `json:"created"`
 }
 
 // sum returns a checksum over the row.
@@ -52,18 +59,19 @@ func SealStart(s Start) ([]byte, error) {
 	return appendSum(doc, key{a: int64(row.sum()), b: Format}), nil
 }
 
-// OpenStart decodes a document from SealStart. The error is a *DamageError. If that is Coded,
-// the start event is what the document's face shows.
+// OpenStart decodes a document from SealStart. The error is a *DamageError. The start event is then
+// what the row says; if the error is Coded, also what the document's face shows.
 func OpenStart(row Row, doc []byte) (Start, error) {
 	var s Start
 	b := beside{whole: (*whole)(&s)}
 	face, err := faceOf(doc)
+	useful := err != nil && json.Unmarshal(face, &b) == nil
 	if err == nil {
-		if err = unsealBeside(row, doc, &b); err != nil {
-			return Start{}, Damaged("the start event", err)
-		}
-	} else if json.Unmarshal(face, &b) != nil {
-		s = Start{} // the face has nothing useful
+		err = unsealBeside(row, doc, &b)
+		useful = err == nil
+	}
+	if !useful {
+		s = Start{}
 	}
 	s.Kind, s.Format = RunStarted, Format
 	s.WorkflowID, s.Run, s.Type, s.Group, s.Chain, s.Attempt, s.Created =
@@ -79,10 +87,7 @@ func unsealBeside(row Row, doc []byte, b *beside) error {
 	if err == nil {
 		return checkFormat(b.Format)
 	}
-	if v := formatOf(doc); v > Format {
-		return checkFormat(v)
-	}
-	return damaged("%w", err)
+	return cmp.Or(newer(doc), damaged("%w", err))
 }
 
 // EncodeStart encodes a start event that stands by itself, such as in a message, with a
@@ -99,14 +104,11 @@ func DecodeStart(data []byte) (Start, error) {
 	err := Unseal(data, &s)
 	if err == nil {
 		err = checkFormat(s.Format)
-	} else if v := formatOf(data); !IsCoded(err) && v > Format {
-		err = checkFormat(v)
+	} else if !IsCoded(err) {
+		err = cmp.Or(newer(data), err)
 	}
-	switch {
-	case IsCoded(err):
-		return s, Damaged("the start event", err)
-	case err != nil:
-		return Start{}, Damaged("the start event", err)
+	if err != nil && !IsCoded(err) {
+		s = Start{}
 	}
-	return s, nil
+	return s, Damaged("the start event", err)
 }

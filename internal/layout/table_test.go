@@ -54,7 +54,12 @@ var table = []row{
 		why: "the parser of policies and the documentation read one list of keys",
 	},
 	{
+		pkg: "internal/heap",
+		why: "what is due next and who is first is found in one way, whatever waits",
+	},
+	{
 		pkg: "internal/fair",
+		may: []string{"internal/heap"},
 		why: "who is next is the same question at a gate and at a process, and needs neither to be answered",
 	},
 	{
@@ -91,7 +96,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/gates",
-		may: []string{"gate/spec", "internal/fair", "retry"},
+		may: []string{"gate/spec", "internal/fair", "internal/heap", "retry"},
 		why: "the discipline of a gate is pure, so that the gate in process and the durable one are the same",
 	},
 	{
@@ -111,7 +116,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/core",
-		may: []string{"internal/history", "gate/spec", "internal/gates", "internal/suspects", "retry", "internal/see"},
+		may: []string{"internal/history", "gate/spec", "internal/gates", "internal/heap", "internal/suspects", "retry", "internal/see"},
 		why: "the core is pure: what it does is decided by its arguments, so that replay decides the same",
 	},
 	{
@@ -199,7 +204,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/flow/rehearsal",
-		may: []string{"internal/flow/syntax", "internal/flow/eval", "retry", "internal/coro"},
+		may: []string{"internal/flow/syntax", "internal/flow/eval", "internal/heap", "retry", "internal/coro"},
 		why: "a rehearsal is the evaluator in virtual time: it needs coroutines and decisions, and no engine",
 	},
 	{
@@ -393,7 +398,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/dispatch",
-		may: []string{"store", "internal/core", "internal/fair", "internal/suspects", "internal/clock", "internal/see"},
+		may: []string{"store", "internal/core", "internal/fair", "internal/heap", "internal/suspects", "internal/clock", "internal/see"},
 		why: "who may start is decided by who waits for what: it knows neither runs nor bodies",
 	},
 	{
@@ -599,22 +604,22 @@ var bans = []ban{
 		why:  "what is recorded, and what is decided by it, does not depend on how a cron expression is read",
 	},
 	{
-		of:   []string{"internal/core", "internal/fair", "internal/gates"},
+		of:   []string{"internal/core", "internal/fair", "internal/gates", "internal/heap"},
 		what: []string{"os/...", "io/fs", "net/...", "database/...", "syscall", "runtime/...", "context", "embed"},
 		why:  "the core does no I/O; its shell does",
 	},
 	{
-		of:   []string{"internal/core", "internal/fair", "internal/gates"},
+		of:   []string{"internal/core", "internal/fair", "internal/gates", "internal/heap"},
 		what: []string{"math/rand/...", "crypto/...", "hash/maphash"},
 		why:  "randomness is an argument of the core; a replay must draw the same",
 	},
 	{
-		of:   []string{"internal/core", "internal/fair", "internal/gates"},
+		of:   []string{"internal/core", "internal/fair", "internal/gates", "internal/heap"},
 		what: []string{"log/..."},
 		why:  "the core logs nothing: a replay would log it again",
 	},
 	{
-		of:   []string{"internal/core", "internal/fair", "internal/gates"},
+		of:   []string{"internal/core", "internal/fair", "internal/gates", "internal/heap"},
 		what: []string{"sync/..."},
 		why:  "the core is stepped by one goroutine and shares nothing",
 	},
@@ -624,7 +629,7 @@ var bans = []ban{
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
 // pure are the packages without a clock and without goroutines.
-var pure = []string{"internal/core", "internal/fair", "internal/gates"}
+var pure = []string{"internal/core", "internal/fair", "internal/gates", "internal/heap"}
 
 const (
 	maxFileLines     = 500

@@ -35,8 +35,8 @@ func Request(g store.Group, workflowID, run string, c *core.Control) (store.Mess
 func Repeatable(m store.Message) bool {
 	switch m.Kind {
 	case KindRequest:
-		c, err := decode[core.Control](m)
-		return err == nil && !(c.Operation == core.SignalTheRun && c.Unanswered() && c.SignalID == "")
+		c, is := asked(m)
+		return is && !(c.Operation == core.SignalTheRun && c.Unanswered() && c.SignalID == "")
 	case KindToGate:
 		in, err := decode[core.ToGate](m)
 		return err == nil && in.Request != ""
@@ -49,20 +49,23 @@ func Repeatable(m store.Message) bool {
 
 // Terminates reports whether a message asks a run to be terminated.
 func Terminates(m store.Message) bool {
-	if m.Kind != KindRequest {
-		return false
-	}
-	c, err := decode[core.Control](m)
-	return err == nil && c.Operation == core.TerminateTheRun
+	c, is := asked(m)
+	return is && c.Operation == core.TerminateTheRun
 }
 
 // Ends reports whether a message asks a run to end and needs no reply.
 func Ends(m store.Message) bool {
+	c, is := asked(m)
+	return is && c.Unanswered() && c.Operation != core.SignalTheRun
+}
+
+// asked returns the request that a message to a run is, if it is one that can be read.
+func asked(m store.Message) (c core.Control, is bool) {
 	if m.Kind != KindRequest {
-		return false
+		return c, false
 	}
 	c, err := decode[core.Control](m)
-	return err == nil && c.Unanswered() && c.Operation != core.SignalTheRun
+	return c, err == nil
 }
 
 // Word returns the word for a message with this input in logs.

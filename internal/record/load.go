@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/perdure/perdure/internal/core"
@@ -30,21 +31,8 @@ func Decode(r *store.Record) (*core.Past, error) {
 	return p, nil
 }
 
-// Start decodes the start event of a run. If the event is damaged, Start also returns one made
-// from the row; if it is encoded and cannot be decoded, one with its unencoded fields.
-func Start(r *store.Run) (history.Start, error) {
-	start, err := history.OpenStart(entity.Row(r), r.Start)
-	if err == nil && start.Run != r.ID {
-		err = history.Damaged("the start event", fmt.Errorf("it is that of run %q", start.Run))
-	}
-	if err != nil && (!history.IsCoded(err) || start.Run != r.ID) {
-		start = history.Start{
-			Kind: history.RunStarted, Format: history.Format, WorkflowID: r.WorkflowID, Run: r.ID, Type: r.Type, Group: r.Group,
-			Chain: r.Chain, Attempt: r.Attempt, Created: r.Created,
-		}
-	}
-	return start, err
-}
+// Start decodes the start event of a run: see history.OpenStart.
+func Start(r *store.Run) (history.Start, error) { return history.OpenStart(entity.Row(r), r.Start) }
 
 // words keeps what one history taught for the next one: runs of one workflow have the same
 // names, nodes and policies.
@@ -82,10 +70,8 @@ func Turns(start *history.Start, after int64, stored []store.TurnRow) (turns []c
 
 // Before returns the turns with numbers below number.
 func Before(turns []core.StoredTurn, number int64) []core.StoredTurn {
-	for i := range turns {
-		if turns[i].Number >= number {
-			return turns[:i]
-		}
+	if i := slices.IndexFunc(turns, func(t core.StoredTurn) bool { return t.Number >= number }); i >= 0 {
+		return turns[:i]
 	}
 	return turns
 }
@@ -107,18 +93,15 @@ func State(s store.RunState) core.State {
 }
 
 // Attributes returns the attributes of a run by name, nil if it has none.
-func Attributes(row []store.Attribute) map[string]string {
-	if len(row) == 0 {
-		return nil
-	}
-	all := make(map[string]string, len(row))
+func Attributes(row []store.Attribute) (all map[string]string) {
 	for _, a := range row {
-		if a.Name != keyAttribute {
-			all[a.Name] = a.Value
+		if a.Name == keyAttribute {
+			continue
 		}
-	}
-	if len(all) == 0 {
-		return nil
+		if all == nil {
+			all = make(map[string]string, len(row))
+		}
+		all[a.Name] = a.Value
 	}
 	return all
 }

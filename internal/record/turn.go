@@ -40,12 +40,8 @@ func Turn(g store.Group, into store.Turn, run *core.Run, create *store.Run, out 
 	if err = storeTasks(&t, of, run, out); err != nil {
 		return t, err
 	}
-	for i := range out.Messages {
-		m, err := message.FromRun(g, &out.Messages[i])
-		if err != nil {
-			return t, err
-		}
-		t.Messages = append(t.Messages, m)
+	if err = send(g, &t, out.Messages); err != nil {
+		return t, err
 	}
 	for i := range out.Gates {
 		t.Messages = append(t.Messages, message.ToGate(g, &out.Gates[i]))
@@ -73,14 +69,19 @@ func StandingTurn(g store.Group, into store.Turn, create *store.Run, out *core.S
 	for i := range out.Say {
 		t.Messages = append(t.Messages, message.FromGate(g, &out.Say[i]))
 	}
-	for i := range out.Messages {
-		m, err := message.FromRun(g, &out.Messages[i])
+	return t, send(g, &t, out.Messages)
+}
+
+// send adds messages to other runs to a turn.
+func send(g store.Group, t *store.Turn, all []core.Message) error {
+	for i := range all {
+		m, err := message.FromRun(g, &all[i])
 		if err != nil {
-			return t, err
+			return err
 		}
 		t.Messages = append(t.Messages, m)
 	}
-	return t, nil
+	return nil
 }
 
 // storeState puts a state into the row that a turn creates, else into the turn.

@@ -1,22 +1,20 @@
 package replay
 
 import (
+	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
+	"github.com/perdure/perdure/internal/workers"
 )
 
 // Recording runs a workflow's code against a recorded history. It returns nil if the code asks
 // for exactly what is on record. Otherwise it returns the error of Run.
 func Recording(r history.Recording, def *seal.WorkflowDeclaration, limit time.Duration) error {
-	past := &core.Past{Start: r.Start, Turns: make([]core.StoredTurn, len(r.Turns)), State: core.State{Status: core.StatusRunning}}
-	for i, t := range r.Turns {
-		past.Turns[i] = core.StoredTurn{Number: t.Number, Time: t.Time, Events: t.Events}
-	}
+	past := &core.Past{Start: r.Start, Turns: r.Turns, State: core.State{Status: core.StatusRunning}}
 	return Run(core.Config{}, past, def, limit)
 }
 
@@ -25,30 +23,20 @@ func Recording(r history.Recording, def *seal.WorkflowDeclaration, limit time.Du
 // a *StuckError if the code does not end a turn within limit, the panic of the code, or a
 // *DamageError. It runs no activity. The goroutine of stuck code is abandoned.
 func Run(config core.Config, past *core.Past, def *seal.WorkflowDeclaration, limit time.Duration) error {
-	var turns atomic.Int64
-	config.Progress = func() { turns.Add(1) }
+	var pool workers.Pool
+	defer pool.Stop()
+	var stint Stint
+	config.Progress = func() { stint.Progress.Add(1) }
 	run := core.New(config, past.Start)
 	instance := def.Begin(run)
 	run.Bind(instance)
-	result := make(chan error, 1)
-	go func() {
-		err := ErrGoexit
-		defer func() {
-			<-instance.Close()
-			result <- err
-		}()
-		err = Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) })
-	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	for seen := int64(-1); seen != turns.Load(); timer.Reset(limit) {
-		seen = turns.Load()
-		select {
-		case err := <-result:
-			return err
-		case <-timer.C:
-		}
+	g := Guard{Pool: &pool, Limit: limit, Hurry: context.Background(), Abandoned: func(int) {}}
+	err := g.Do(&stint, func() error {
+		defer func() { <-instance.Close() }()
+		return run.Load(past.Turns, past.Rows, past.State)
+	})
+	if stuck, is := errors.AsType[*StuckError](err); is {
+		return errors.Join(stuck, errors.New(stuck.Stack))
 	}
-	stack := Stacks()
-	return errors.Join(&StuckError{After: limit, Stack: stack}, errors.New(stack))
+	return err
 }

@@ -1,7 +1,6 @@
 package rehearsal
 
 import (
-	"container/heap"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/flow/eval"
+	"github.com/perdure/perdure/internal/heap"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -21,7 +21,7 @@ type world struct {
 	tell      func(at time.Duration, what string)
 	scheduler *coro.Scheduler
 	now       time.Time
-	alarms    alarms
+	alarms    heap.Heap[alarm]
 	steps     int
 	random    *rand.Rand
 	calls     map[string]int
@@ -48,23 +48,17 @@ type alarm struct {
 	do    func()
 }
 
-type alarms []alarm
+// Before implements heap.Element.
+func (a alarm) Before(b alarm) bool {
+	return a.at.Before(b.at) || a.at.Equal(b.at) && a.order < b.order
+}
 
-func (a alarms) Len() int { return len(a) }
-func (a alarms) Less(i, j int) bool {
-	return a[i].at.Before(a[j].at) || a[i].at.Equal(a[j].at) && a[i].order < a[j].order
-}
-func (a alarms) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-func (a *alarms) Push(x any)   { *a = append(*a, x.(alarm)) }
-func (a *alarms) Pop() any {
-	last := (*a)[len(*a)-1]
-	*a = (*a)[:len(*a)-1]
-	return last
-}
+// Stands implements heap.Element.
+func (alarm) Stands(int) {}
 
 func (w *world) at(t time.Time, do func()) {
 	w.steps++
-	heap.Push(&w.alarms, alarm{t, w.steps, do})
+	w.alarms.Push(alarm{t, w.steps, do})
 }
 
 func (w *world) say(format string, args ...any) {
@@ -105,7 +99,7 @@ func (w *world) run(program func(fx eval.Effects) (eval.Value, error)) (*Outcome
 		case w.steps > MaxSteps:
 			return nil, fmt.Errorf("the program made %d attempts and waits, and has not ended", MaxSteps)
 		}
-		next := heap.Pop(&w.alarms).(alarm)
+		next := w.alarms.Pop()
 		w.now = next.at
 		next.do()
 	}
