@@ -28,7 +28,7 @@ func (d *draft) bracket(s *scanner) error {
 	if err != nil {
 		return err
 	}
-	b := bracket{alone: d.change && len(types) == 0, types: types, seen: map[string]bool{}}
+	b := bracket{alone: d.change != nil && len(types) == 0, types: types, seen: map[string]bool{}}
 	for {
 		if err := d.item(s, &b); err != nil {
 			return err
@@ -56,6 +56,9 @@ func (d *draft) item(s *scanner, b *bracket) error {
 		return s.fail(at, problem, expected)
 	}
 	b.seen[key.Name] = true
+	if d.change != nil {
+		d.change[b.field(key)] = true
+	}
 	if b.first == "" {
 		b.first = key.Name
 	}
@@ -84,6 +87,16 @@ func (b *bracket) key(s *scanner) (notation.Key, error) {
 		return key, s.fail(at, "stands in this bracket already", `"]", or another key`)
 	}
 	return key, nil
+}
+
+// field is the field of a policy that a key of this bracket sets.
+func (b *bracket) field(key notation.Key) string {
+	if len(b.types) > 0 {
+		return "Rules"
+	}
+	field, _, _ := strings.Cut(key.Field, ":")
+	field, _, _ = strings.Cut(field, ".")
+	return field
 }
 
 // expected lists the keys that may come next.
@@ -151,7 +164,9 @@ func (d *draft) attempts(s *scanner, b *bracket, key string) (err error) {
 	r := &b.rule
 	switch key {
 	case notation.Retry:
-		r.Backoff = None
+		if !b.alone {
+			r.Backoff = None
+		}
 		r.MaxAttempts, err = d.retries(s)
 	case notation.Backoff:
 		r.Backoff, b.delay = Exponential(0, defaultCoefficient, 0), key

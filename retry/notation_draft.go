@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -12,7 +13,7 @@ import (
 // of what may turn out wrong at the end; zero is none, because at zero stands a
 // bracket at most.
 type draft struct {
-	change    bool // what is not named is kept, so a key needs none that it adds to
+	change    map[string]bool // the fields that a change names; nil: a whole policy is read
 	policy    Policy
 	brackets  int
 	all       bool            // there is a bracket for all errors
@@ -42,18 +43,13 @@ func (d *draft) close(s *scanner, b *bracket, at int) error {
 			b.rule.Types = append(b.rule.Types, t.name)
 		}
 		d.policy.Rules = append(d.policy.Rules, b.rule)
-	case b.first != notation.Retry:
-		if d.change && b.delay != "" {
-			d.policy.Backoff = b.rule.Backoff
-		}
-		if d.change && b.rule.Jitter != (Jitter{}) {
-			d.policy.Jitter = b.rule.Jitter
-		}
-	case d.all:
+	case b.first == notation.Retry && d.all:
 		return s.fail(at, "begins a second bracket for all errors", "one such bracket, and error types in the others")
-	default:
-		d.all = true
-		d.policy.MaxAttempts, d.policy.Backoff, d.policy.Jitter = b.rule.MaxAttempts, b.rule.Backoff, b.rule.Jitter
+	default: // one for all errors, or with settings; those of a change may have both
+		d.all = d.all || b.first == notation.Retry
+		d.policy.MaxAttempts = cmp.Or(b.rule.MaxAttempts, d.policy.MaxAttempts)
+		d.policy.Backoff = cmp.Or(b.rule.Backoff, d.policy.Backoff)
+		d.policy.Jitter = cmp.Or(b.rule.Jitter, d.policy.Jitter)
 	}
 	return nil
 }
@@ -169,7 +165,7 @@ func typesOf(all []named) []string {
 // finish makes the policy of all brackets.
 func (d *draft) finish(s *scanner) (Policy, error) {
 	p := &d.policy
-	if !d.all && !d.change {
+	if !d.all && d.change == nil {
 		p.MaxAttempts, p.Backoff = 1, None
 	}
 	if !d.retry {
@@ -181,7 +177,7 @@ func (d *draft) finish(s *scanner) (Policy, error) {
 			r.Jitter = Proportional(defaultProportion)
 		}
 	}
-	if d.change {
+	if d.change != nil {
 		return *p, nil // it is valid or not together with what is kept
 	}
 	if err := d.contradiction(s); err != nil {
