@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -213,19 +214,11 @@ func (p *Policy) ruleAttempts(r *Rule) int {
 
 // terms returns what the rule says, and the policy where it says nothing.
 func (p *Policy) terms(rule int) (attempts int, b Backoff, j Jitter) {
-	attempts, b, j = p.attempts(), p.Backoff, p.Jitter
 	if rule == noRule || p.Rules[rule].Stop {
-		return attempts, b, j
+		return p.attempts(), p.Backoff, p.Jitter
 	}
 	r := &p.Rules[rule]
-	attempts = p.ruleAttempts(r)
-	if r.Backoff != (Backoff{}) {
-		b = r.Backoff
-	}
-	if r.Jitter != (Jitter{}) {
-		j = r.Jitter
-	}
-	return attempts, b, j
+	return p.ruleAttempts(r), cmp.Or(r.Backoff, p.Backoff), cmp.Or(r.Jitter, p.Jitter)
 }
 
 // wait returns the delay after the k-th failure: the one asked for, exact and

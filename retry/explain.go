@@ -197,13 +197,12 @@ func addDurations(a, b time.Duration) time.Duration {
 // unjittered is the policy without jitter.
 func (p Policy) unjittered() Policy {
 	p.Jitter = NoJitter
-	rules := make([]Rule, len(p.Rules))
-	for i, r := range p.Rules {
-		if rules[i] = r; !r.Stop {
-			rules[i].Jitter = NoJitter
+	p.Rules = slices.Clone(p.Rules)
+	for i := range p.Rules {
+		if r := &p.Rules[i]; !r.Stop {
+			r.Jitter = NoJitter
 		}
 	}
-	p.Rules = rules
 	return p
 }
 

@@ -57,17 +57,13 @@ const (
 var onUnknownNames = []string{"", "repeat", "verify", "pause", "fail"}
 
 // String returns "repeat", "verify", "pause" or "fail", and "" for zero.
-func (o OnUnknown) String() string { return enumName(onUnknownNames, uint8(o)) }
+func (o OnUnknown) String() string { return enumName(onUnknownNames, o) }
 
 // MarshalText writes the name that String gives; an unknown value is an error.
-func (o OnUnknown) MarshalText() ([]byte, error) { return marshalEnum(onUnknownNames, uint8(o)) }
+func (o OnUnknown) MarshalText() ([]byte, error) { return marshalEnum(onUnknownNames, o) }
 
 // UnmarshalText reads "repeat", "verify", "pause" or "fail".
-func (o *OnUnknown) UnmarshalText(text []byte) error {
-	v, err := unmarshalEnum(onUnknownNames, text)
-	*o = OnUnknown(v)
-	return err
-}
+func (o *OnUnknown) UnmarshalText(text []byte) error { return unmarshalEnum(onUnknownNames, text, o) }
 
 // AfterUnknown returns what follows a failure whose outcome is unknown: what the rule for its
 // types says, else the policy, else RepeatUnknown. A lost attempt has the type WorkerLost.

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -210,10 +211,7 @@ func (f *faults) ruleFields(p *Policy, r *Rule) {
 	f.backoff("Backoff", r.Backoff)
 
 	// What the rule inherits must go with what it has.
-	b := r.Backoff
-	if b == (Backoff{}) {
-		b = p.Backoff
-	}
+	b := cmp.Or(r.Backoff, p.Backoff)
 	f.jitter("Jitter", r.Jitter, b)
 	if r.Jitter == (Jitter{}) && b != p.Backoff {
 		f.decorrelated("Jitter", p.Jitter, b)
