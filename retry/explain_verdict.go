@@ -43,12 +43,8 @@ func (p *Policy) verdict(v Verdict) Verdict { return p.judge(v, v.failure()) }
 // judge completes a verdict by asking Decide about its first failure.
 func (p *Policy) judge(v Verdict, f Failure) Verdict {
 	s := State{Attempt: 1, First: explainedAt}
-	d := Decide(p, s, f, explainedAt, 0)
-	if v.Asked = d.Verify; v.Asked {
-		s.Settled = true
-		d = Decide(p, s, f, explainedAt, 0)
-	}
-	v.Retried, v.Reason, v.Rule, v.Attempts = d.Retry, d.Reason, d.Rule, 1
+	d, asked := p.settled(&s, f, explainedAt, 0)
+	v.Asked, v.Retried, v.Reason, v.Rule, v.Attempts = asked, d.Retry, d.Reason, d.Rule, 1
 	if !v.Retried {
 		return v
 	}
@@ -76,14 +72,9 @@ func (p *Policy) mentioned() []string {
 	}
 	add(p.Retryable...)
 	add(p.NonRetryable...)
-	for _, t := range []struct {
-		set  bool
-		name string
-	}{
-		{p.AttemptTimeout > 0, TypeTimeout}, {p.HeartbeatTimeout > 0, TypeHeartbeatTimeout}, {p.QueueTimeout > 0, TypeQueueTimeout},
-	} {
-		if t.set {
-			add(t.name)
+	for _, t := range timeouts {
+		if *t.of(p) > 0 {
+			add(t.kind.TypeName())
 		}
 	}
 	return names

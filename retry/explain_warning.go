@@ -3,9 +3,6 @@ package retry
 import (
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/perdure/perdure/internal/notation"
 )
 
 // Warning points out something in a policy that is allowed but may be a mistake.
@@ -105,9 +102,10 @@ func (e *Explanation) warnHerd(s *Schedule) {
 func (e *Explanation) warnTimeouts() {
 	p := &e.Policy
 	var retried []string
-	for _, t := range []string{TypeTimeout, TypeHeartbeatTimeout} {
-		if v, ok := e.about(t); ok && v.Retried && !v.Asked && p.bound(t) > 0 {
-			retried = append(retried, t)
+	for _, t := range timeouts {
+		name := t.kind.TypeName()
+		if v, ok := e.about(name); ok && v.Retried && !v.Asked && *t.of(p) > 0 && t.kind.leavesUnknown() {
+			retried = append(retried, name)
 		}
 	}
 	if len(retried) > 0 {
@@ -115,28 +113,14 @@ func (e *Explanation) warnTimeouts() {
 	}
 	for _, r := range p.Rules {
 		for _, t := range r.Types {
-			if _, is := timeoutKinds[t]; is && p.bound(t) == 0 {
-				e.add(warnNoTimeout, "A bracket names %s, but the policy has no %s.", t, boundKeys[t])
+			if timeout := timeoutOf(t); timeout != nil && *timeout.of(p) == 0 {
+				e.add(warnNoTimeout, "A bracket names %s, but the policy has no %s.", t, timeout.key)
 			}
 		}
 	}
 	if p.HeartbeatTimeout > 0 && p.AttemptTimeout > 0 && p.HeartbeatTimeout >= p.AttemptTimeout {
 		e.add(warnHeartbeat, "A heartbeat of %s has no effect beside a timeout of %s.", notationDuration(p.HeartbeatTimeout), notationDuration(p.AttemptTimeout))
 	}
-}
-
-// boundKeys are the keys of the bounds whose excess makes a type of timeout.
-var boundKeys = map[string]string{TypeTimeout: notation.Timeout, TypeHeartbeatTimeout: notation.Heartbeat, TypeQueueTimeout: notation.Queue}
-
-// bound is the bound whose excess makes a type of timeout.
-func (p *Policy) bound(timeout string) time.Duration {
-	switch timeout {
-	case TypeTimeout:
-		return p.AttemptTimeout
-	case TypeHeartbeatTimeout:
-		return p.HeartbeatTimeout
-	}
-	return p.QueueTimeout
 }
 
 // warnUnlimited is about calls that never end.

@@ -77,7 +77,7 @@ func (w *walk) classify(err error) {
 		}
 	}
 	if !w.marked {
-		w.Unknown = w.Timeout == TimeoutAttempt || w.Timeout == TimeoutHeartbeat
+		w.Unknown = w.Timeout.leavesUnknown()
 	}
 }
 

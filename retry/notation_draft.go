@@ -57,14 +57,12 @@ func (d *draft) close(s *scanner, b *bracket, at int) error {
 // setting reads the value of a key that holds for the whole call.
 func (d *draft) setting(s *scanner, key string, at int) (err error) {
 	p := &d.policy
-	switch key {
-	case notation.Timeout:
-		return d.bound(s, key, &p.AttemptTimeout)
-	case notation.Heartbeat:
-		return d.bound(s, key, &p.HeartbeatTimeout)
-	case notation.Queue:
-		return d.bound(s, key, &p.QueueTimeout)
-	case notation.Within:
+	for _, t := range timeouts {
+		if t.key == key {
+			return d.bound(s, key, t.of(p))
+		}
+	}
+	if key == notation.Within {
 		return d.bound(s, key, &p.Within)
 	}
 	if d.once[key] {
@@ -195,13 +193,11 @@ func (d *draft) contradiction(s *scanner) error {
 		return s.fail(d.unlimited, "has no end in time", "a within in the policy, such as [within: 1h] or [within: forever]")
 	}
 	for _, t := range d.only {
-		switch t.name {
-		case TypeCanceled:
+		switch {
+		case t.name == TypeCanceled:
 			return s.fail(t.at, "is never retried", "any other error type")
-		case TypeTimeout, TypeHeartbeatTimeout, TypeQueueTimeout:
-			if !d.retry {
-				return s.fail(t.at, "is not retried by only", "a bracket for it, such as ["+t.name+" -> retry: 3], or on-timeout: retry")
-			}
+		case timeoutOf(t.name) != nil && !d.retry:
+			return s.fail(t.at, "is not retried by only", "a bracket for it, such as ["+t.name+" -> retry: 3], or on-timeout: retry")
 		}
 	}
 	return nil

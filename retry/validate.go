@@ -232,8 +232,7 @@ func (f *faults) unreachable(p *Policy) {
 		return
 	}
 	for i, name := range p.Retryable {
-		switch name {
-		case TypeTimeout, TypeHeartbeatTimeout, TypeQueueTimeout:
+		if timeoutOf(name) != nil {
 			f.add(fmt.Sprintf("Retryable[%d]", i), name, "any other type, because OnTimeout is StopOnTimeout; write a rule for the type, or use RetryTimeouts")
 		}
 	}
