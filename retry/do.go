@@ -153,9 +153,8 @@ func doFully(ctx context.Context, p *Policy, fn func(context.Context) error, opt
 		c.first = time.Now()
 	}
 	if c.place != nil {
-		return c.gated(p, fn)
-	}
-	if p.AttemptTimeout|p.HeartbeatTimeout == 0 && c.derive == nil && !c.traced && !c.recorded() && c.verification.ask == nil {
+		defer func() { c.place.Leave(c.ended) }() // whatever ends it, a panic of a sink included
+	} else if p.AttemptTimeout|p.HeartbeatTimeout == 0 && c.derive == nil && !c.traced && !c.recorded() && c.verification.ask == nil {
 		return c.resume(p, fn, invoke(ctx, fn))
 	}
 	c.id = newTrace(c.trace)

@@ -88,15 +88,6 @@ func (c *call) checkGates() error {
 	return err
 }
 
-// gated makes a call that has gates. Whatever ends it, a panic of a sink
-// included, it leaves them.
-func (c *call) gated(p *Policy, fn func(context.Context) error) error {
-	defer func() { c.place.Leave(c.ended) }()
-	c.id = newTrace(c.trace)
-	at, err := c.attempt(p, 1, fn)
-	return c.loop(p, fn, at, err)
-}
-
 // haltError sets what ends a call at a gate apart from a failure of an attempt.
 type haltError struct {
 	reason Reason

@@ -66,7 +66,7 @@ func (s *scanner) duration() (time.Duration, error) {
 func (s *scanner) digitFollows() bool {
 	ahead := *s
 	ahead.space()
-	return isDigit(ahead.peek())
+	return isDigit(rune(ahead.peek()))
 }
 
 // unit reads the unit of the number that began at an offset; it has to be
@@ -128,27 +128,18 @@ func addTime(total uint64, whole, fraction string, size uint64) (sum uint64, fit
 
 // decimal reads digits, and more of them behind a point.
 func (s *scanner) decimal() (whole, fraction string, ok bool) {
-	if whole = s.digits(); whole == "" {
+	if whole = s.while(isDigit); whole == "" {
 		return "", "", false
 	}
 	if s.peek() != '.' {
 		return whole, "", true
 	}
 	s.at++
-	fraction = s.digits()
+	fraction = s.while(isDigit)
 	return whole, fraction, fraction != ""
 }
 
-// digits reads ASCII digits.
-func (s *scanner) digits() string {
-	start := s.at
-	for isDigit(s.peek()) {
-		s.at++
-	}
-	return s.text[start:s.at]
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 // count reads a whole number up to a limit.
 func (s *scanner) count(least, most int, problem, expected string) (int, error) {

@@ -63,13 +63,7 @@ func (s *scanner) mark(mark string) bool {
 // while reads as long as the characters are of a kind.
 func (s *scanner) while(kind func(rune) bool) string {
 	start := s.at
-	for s.at < len(s.text) {
-		r, size := utf8.DecodeRuneInString(s.text[s.at:])
-		if r == utf8.RuneError && size == 1 || !kind(r) {
-			break
-		}
-		s.at += size
-	}
+	s.at = len(s.text) - len(strings.TrimLeftFunc(s.text[start:], kind))
 	return s.text[start:s.at]
 }
 

@@ -39,16 +39,11 @@ type PolicyError struct {
 
 // Error lists all faults.
 func (e *PolicyError) Error() string {
-	var b strings.Builder
-	b.WriteString("invalid retry policy: ")
-	for i, f := range e.Faults {
-		if i > 0 {
-			b.WriteString(". ")
-		}
-		b.WriteString(f.String())
+	var faults []string
+	for _, f := range e.Faults {
+		faults = append(faults, f.String()+".")
 	}
-	b.WriteString(".")
-	return b.String()
+	return "invalid retry policy: " + strings.Join(faults, " ")
 }
 
 // Validate returns nil or a *PolicyError that lists everything that is wrong
