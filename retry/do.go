@@ -119,13 +119,13 @@ func Value[T any](ctx context.Context, policy Policy, fn func(context.Context) (
 // valueOrFound is Value for a call with options, whose result a question may find.
 func valueOrFound[T any](ctx context.Context, policy Policy, fn func(context.Context) (T, error), opts []Option) (T, error) {
 	var value, zero T
-	found := Option{kind: optionFound, found: func(result any) (err error) {
+	found := Option{optionFound, config{found: func(result any) (err error) {
 		var is bool
 		if value, is = result.(T); !is {
 			err = fmt.Errorf("the question found a value of type %T; the call has one of type %T", result, zero)
 		}
 		return err
-	}}
+	}}}
 	err := Do(ctx, policy, func(ctx context.Context) (err error) {
 		value, err = fn(ctx)
 		return err

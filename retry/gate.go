@@ -38,7 +38,7 @@ type GateAsk struct {
 // use it. Do calls begin once, before the first attempt; an error of begin ends the call
 // with a *ConfigError. The option may be given once.
 func WithGates(begin func() (Gates, error)) Option {
-	return Option{kind: optionGates, gates: begin}
+	return Option{optionGates, config{gates: begin}}
 }
 
 // RefusedError means that a gate let no attempt pass. A call that it stops returns an
