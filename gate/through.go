@@ -53,11 +53,7 @@ type set struct {
 
 // begin makes the places of one call.
 func (s set) begin() (retry.Gates, error) {
-	c, err := s.call()
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
+	return s.call()
 }
 
 func (s set) call() (*call, error) {
@@ -112,7 +108,7 @@ func (c *call) Enter(ctx context.Context, a retry.GateAsk) (probe bool, err erro
 			}
 		}
 		if answer == refused {
-			err := &retry.RefusedError{Gate: pl.gate.spec.Name, Reason: pl.why()}
+			err := &retry.RefusedError{Gate: pl.gate.spec.Name, Reason: pl.look().reason}
 			c.leave(gates.Neutral)
 			return false, err
 		}
@@ -125,7 +121,7 @@ func (c *call) Enter(ctx context.Context, a retry.GateAsk) (probe bool, err erro
 
 func (c *call) probing() bool {
 	for i := range c.places { // in place: the rest of one belongs to its gate's lock
-		if c.places[i].probes() {
+		if a := c.places[i].look(); a.verdict == granted && a.probe {
 			return true
 		}
 	}

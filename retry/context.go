@@ -28,7 +28,7 @@ func newTrace(text string) trace {
 // ids returns the trace id and the id of the n-th attempt, which share memory.
 func (t trace) ids(n int) (traceID, id string) {
 	if t.text != "" {
-		return t.text, attemptID(t.text, n)
+		return t.text, t.text + "." + strconv.Itoa(n)
 	}
 	var buffer [32 + 1 + 20]byte
 	b := appendHex(appendHex(buffer[:0], t.hi), t.lo)

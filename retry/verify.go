@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,9 +153,7 @@ func (v *verification) questions() Policy {
 
 // QuestionPolicy returns a policy for questions with the timeout that they have without one.
 func QuestionPolicy(p Policy) Policy {
-	if p.AttemptTimeout == 0 {
-		p.AttemptTimeout = DefaultVerifyTimeout
-	}
+	p.AttemptTimeout = cmp.Or(p.AttemptTimeout, DefaultVerifyTimeout)
 	return p
 }
 
