@@ -145,21 +145,10 @@ func (c *call) Retry(attempt int, due time.Time) bool {
 }
 
 // Leave gives up the places of the call.
-func (c *call) Leave(reason retry.Reason) { c.leave(outcomeOf(reason)) }
+func (c *call) Leave(reason retry.Reason) { c.leave(gates.OutcomeOf(reason)) }
 
 func (c *call) leave(outcome gates.Outcome) {
 	for i := len(c.places) - 1; i >= 0; i-- {
 		c.places[i].leave(outcome)
 	}
-}
-
-// outcomeOf says what the end of a call tells of what is behind the gate.
-func outcomeOf(reason retry.Reason) gates.Outcome {
-	switch reason {
-	case retry.ReasonSucceeded:
-		return gates.Success
-	case retry.ReasonTimeout, retry.ReasonMaxAttempts, retry.ReasonWithin, retry.ReasonBudget:
-		return gates.Failure
-	}
-	return gates.Neutral
 }
