@@ -48,14 +48,12 @@ type replay struct {
 	lastType string
 }
 
-// run replays the call and returns the number of attempts.
-func (r *replay) run() int {
-	c := r.call
-	r.number, r.due = c.Attempts[0].Number, c.due(0)
+// run replays the call.
+func (r *replay) run() {
+	r.number, r.due = r.call.Attempts[0].Number, r.call.due(0)
 	for r.ending == "" {
 		r.attempt()
 	}
-	return r.number
 }
 
 // attempt replays the current attempt and decides what follows.
