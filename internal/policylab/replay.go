@@ -145,12 +145,8 @@ func (r *replay) failed(a *Attempt, failure *core.Judged, ended int64) {
 	switch {
 	case d.Pause && exact && recorded && !a.Reason.Retries(): // an operator resumed it
 		r.follow(a, failure)
-	case d.Pause:
-		r.end(view.EndedPaused, ended)
-	case d.Reason == retry.ReasonCanceled:
-		r.end(view.EndedCanceled, ended)
 	case !d.Retry:
-		r.end(view.EndedFailed, ended)
+		r.end(stopped(d), ended)
 	case exact && a.Reason.Retries() && (d.At.UnixNano() == a.Next || a.Next == 0 && d.Delay == 0):
 		r.wait = d.Delay
 		if !recorded {
@@ -206,8 +202,11 @@ func (r *replay) follow(a *Attempt, failure *core.Judged) {
 }
 
 func stopped(d retry.Decision) string {
-	if d.Pause {
+	switch {
+	case d.Pause:
 		return view.EndedPaused
+	case d.Reason == retry.ReasonCanceled:
+		return view.EndedCanceled
 	}
 	return view.EndedFailed
 }
