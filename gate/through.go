@@ -34,7 +34,7 @@ func Through(gates ...*Gate) retry.Option { return ThroughAt(0, gates...) }
 func ThroughAt(priority int, gates ...*Gate) retry.Option {
 	sorted := slices.Clone(gates)
 	slices.SortStableFunc(sorted, func(a, b *Gate) int { return strings.Compare(a.nameOf(), b.nameOf()) })
-	return retry.WithGates(set{sorted, priority}.begin)
+	return retry.WithGates(func() (retry.Gates, error) { return newCall(sorted, priority) })
 }
 
 // nameOf is Name for a gate that may be nil.
@@ -45,37 +45,27 @@ func (g *Gate) nameOf() string {
 	return g.spec.Name
 }
 
-// set are the gates of a call in the order of their names, and its priority there.
-type set struct {
-	gates    []*Gate
-	priority int
-}
-
-// begin makes the places of one call.
-func (s set) begin() (retry.Gates, error) {
-	return s.call()
-}
-
-func (s set) call() (*call, error) {
-	if len(s.gates) == 0 {
+// newCall makes the places of one call at gates, which are in the order of their names.
+func newCall(gates []*Gate, priority int) (*call, error) {
+	if len(gates) == 0 {
 		return nil, errors.New("it goes through no gate; name at least one, or leave the option out")
 	}
 	c := &call{}
-	if c.places = c.one[:]; len(s.gates) > 1 {
-		c.places = make([]place, len(s.gates))
+	if c.places = c.one[:]; len(gates) > 1 {
+		c.places = make([]place, len(gates))
 	}
-	for i, g := range s.gates {
+	for i, g := range gates {
 		switch {
 		case g == nil:
 			return nil, errors.New("one of its gates is nil; pass what gate.New returns")
 		case g.err != nil:
 			return nil, g.err
-		case i > 0 && s.gates[i-1] == g:
+		case i > 0 && gates[i-1] == g:
 			return nil, fmt.Errorf("it names the gate %q twice; leave one out", g.spec.Name)
-		case i > 0 && s.gates[i-1].spec.Name == g.spec.Name:
+		case i > 0 && gates[i-1].spec.Name == g.spec.Name:
 			return nil, fmt.Errorf("two of its gates have the name %q; names give the order in which gates are taken", g.spec.Name)
 		}
-		c.places[i] = place{gate: g, priority: s.priority}
+		c.places[i] = place{gate: g, priority: priority}
 	}
 	return c, nil
 }

@@ -1,9 +1,6 @@
 package retry
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // verdicts asks Decide about each error type that matters to the policy, and
 // puts together those with the same answer.
@@ -78,22 +75,4 @@ func (p *Policy) mentioned() []string {
 		}
 	}
 	return names
-}
-
-// about finds the verdict on an error type.
-func (e *Explanation) about(name string) (Verdict, bool) {
-	for _, v := range e.Verdicts {
-		if slices.Contains(v.Types, name) {
-			return v, true
-		}
-	}
-	return Verdict{}, false
-}
-
-// listed puts words in a sentence together.
-func listed(words []string) string {
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
-	return strings.Join(words, "")
 }

@@ -3,6 +3,7 @@ package retry
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Warning points out something in a policy that is allowed but may be a mistake.
@@ -56,8 +57,8 @@ func (e *Explanation) add(kind, format string, args ...any) {
 
 // warnWithin is about policies that outlive their deadline.
 func (e *Explanation) warnWithin(s *Schedule) {
-	p := &e.Policy
-	allowed := e.allowed(s)
+	p, v := &e.Policy, e.verdictOf(s)
+	allowed := v.Attempts
 	if !p.bounded() || allowed == Unlimited {
 		return
 	}
@@ -71,7 +72,7 @@ func (e *Explanation) warnWithin(s *Schedule) {
 	if p.AttemptTimeout == 0 || p.AttemptTimeout == Forever {
 		return
 	}
-	slow, _ := p.walk(e.verdictOf(s).failure(), p.AttemptTimeout, 0.5)
+	slow, _ := p.walk(v.failure(), p.AttemptTimeout, 0.5)
 	if len(slow) < s.Sure {
 		e.add(warnSlowWithin, "%s: attempts that take their full timeout of %s leave time for %d of %d within %s.", s.Errors, notationDuration(p.AttemptTimeout), len(slow), allowed, within)
 	}
@@ -81,9 +82,6 @@ func (e *Explanation) warnWithin(s *Schedule) {
 func (e *Explanation) verdictOf(s *Schedule) Verdict {
 	return e.Verdicts[slices.IndexFunc(e.Verdicts, func(v Verdict) bool { return v.Retried && v.Rule == s.Rule })]
 }
-
-// allowed is how many attempts the rule of a schedule allows.
-func (e *Explanation) allowed(s *Schedule) int { return e.verdictOf(s).Attempts }
 
 // warnHerd is about callers that failed together and come back together.
 func (e *Explanation) warnHerd(s *Schedule) {
@@ -104,12 +102,13 @@ func (e *Explanation) warnTimeouts() {
 	var retried []string
 	for _, t := range timeouts {
 		name := t.kind.TypeName()
-		if v, ok := e.about(name); ok && v.Retried && !v.Asked && *t.of(p) > 0 && t.kind.leavesUnknown() {
+		repeated := func(v Verdict) bool { return slices.Contains(v.Types, name) && v.Retried && !v.Asked }
+		if t.kind.leavesUnknown() && *t.of(p) > 0 && slices.ContainsFunc(e.Verdicts, repeated) {
 			retried = append(retried, name)
 		}
 	}
 	if len(retried) > 0 {
-		e.add(warnTimeoutsRetried, "%s: an attempt that timed out may have had its effect, and is retried. That is right for work that can be repeated; else let it be asked about first (unknown: verify), or decided by a person (unknown: pause), or set on-timeout: stop.", listed(retried))
+		e.add(warnTimeoutsRetried, "%s: an attempt that timed out may have had its effect, and is retried. That is right for work that can be repeated; else let it be asked about first (unknown: verify), or decided by a person (unknown: pause), or set on-timeout: stop.", strings.Join(retried, " and "))
 	}
 	for _, r := range p.Rules {
 		for _, t := range r.Types {
