@@ -88,9 +88,9 @@ func (c *call) checkGates() error {
 	return err
 }
 
-// haltError sets what ends a call at a gate apart from a failure of an attempt.
+// haltError sets what ends a call before an attempt apart from a failure of one.
 type haltError struct {
-	reason Reason
+	reason Reason // of a gate; empty if the call is set up wrongly
 	cause  error
 }
 
@@ -122,13 +122,15 @@ func (c *call) enter(p *Policy, n int) (probe bool, err error) {
 		e.Last = c.lastFailure()
 		return false, &haltError{reason: e.Reason, cause: e}
 	}
-	return false, &hookError{fmt.Errorf("its gates failed: %w", err)}
+	return false, &haltError{cause: fmt.Errorf("its gates failed: %w", err)}
 }
 
 // halted is what a call returns that ended before its n-th attempt.
 func (c *call) halted(p *Policy, at attempt, halt *haltError) error {
 	c.ended = halt.reason
 	switch halt.reason {
+	case "":
+		return &ConfigError{Name: c.name, Err: halt.cause}
 	case ReasonCanceled:
 		return c.aborted(at.number, PhaseQueue, c.lastFailure())
 	case ReasonWithin:
