@@ -206,10 +206,7 @@ func (p *Policy) excepted(kind TimeoutKind) bool {
 
 // ruleAttempts is a rule's MaxAttempts with its default.
 func (p *Policy) ruleAttempts(r *Rule) int {
-	if r.MaxAttempts == 0 {
-		return p.attempts()
-	}
-	return max(r.MaxAttempts, 1)
+	return max(cmp.Or(r.MaxAttempts, p.attempts()), 1)
 }
 
 // terms returns what the rule says, and the policy where it says nothing.

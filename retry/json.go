@@ -124,11 +124,9 @@ func (p *Policy) unmarshalNotation(data []byte) error {
 	if err := strictJSON("policy", data, &text); err != nil {
 		return err
 	}
-	parsed, err := Parse(text)
-	if err != nil {
+	if err := p.UnmarshalText([]byte(text)); err != nil {
 		return fmt.Errorf("retry policy: %w", err)
 	}
-	*p = parsed
 	return nil
 }
 

@@ -231,21 +231,12 @@ func (p Policy) AttemptLimit() int {
 // attempts is MaxAttempts with its default. Decide must have an answer for a
 // policy that was never validated too: a negative number is one attempt.
 func (p *Policy) attempts() int {
-	switch {
-	case p.MaxAttempts == 0:
-		return defaultMaxAttempts
-	case p.MaxAttempts < 0:
-		return 1
-	}
-	return p.MaxAttempts
+	return max(cmp.Or(p.MaxAttempts, defaultMaxAttempts), 1)
 }
 
 // serverDelayCap is MaxServerDelay with its default, never negative.
 func (p *Policy) serverDelayCap() time.Duration {
-	if p.MaxServerDelay == 0 {
-		return defaultMaxServerDelay
-	}
-	return max(p.MaxServerDelay, 0)
+	return max(cmp.Or(p.MaxServerDelay, defaultMaxServerDelay), 0)
 }
 
 // bounded reports whether the policy has an end in time.
