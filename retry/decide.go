@@ -196,12 +196,7 @@ func (p *Policy) match(types []string) int {
 // exception from StopOnTimeout. Stop rules have been judged before.
 func (p *Policy) excepted(kind TimeoutKind) bool {
 	name := kind.TypeName()
-	for i := range p.Rules {
-		if slices.Contains(p.Rules[i].Types, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return slices.Contains(r.Types, name) })
 }
 
 // ruleAttempts is a rule's MaxAttempts with its default.
@@ -245,10 +240,5 @@ func startsLate(first, now time.Time, delay, within time.Duration) bool {
 
 // matches reports whether the two lists share a name. Both are short.
 func matches(list, types []string) bool {
-	for _, name := range list {
-		if slices.Contains(types, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(name string) bool { return slices.Contains(types, name) })
 }

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -139,10 +140,7 @@ func (w *walk) visit(err error, timedOut bool) {
 			w.marked, w.Unknown, w.NotDone = true, e.Unknown, !e.Unknown
 		}
 	case *TimeoutError:
-		if w.Timeout == "" {
-			w.Timeout = e.Kind
-		}
-		timedOut = true
+		w.Timeout, timedOut = cmp.Or(w.Timeout, e.Kind), true
 	}
 	if name := ownName(err); name != "" && !(timedOut && hiddenByTimeout(name)) {
 		w.Canceled = w.Canceled || name == TypeCanceled

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -59,9 +60,7 @@ func (d *draft) item(s *scanner, b *bracket) error {
 	if d.change != nil {
 		d.change[b.field(key)] = true
 	}
-	if b.first == "" {
-		b.first = key.Name
-	}
+	b.first = cmp.Or(b.first, key.Name)
 	if key.Value != "" && !s.mark(":") {
 		return s.fail(s.at, "is in the way", fmt.Sprintf(`":" behind %s, and then %s`, key.Name, key.Value))
 	}
@@ -194,9 +193,7 @@ func (d *draft) retries(s *scanner) (int, error) {
 	s.space()
 	at := s.at
 	if s.keyword(unlimitedText) {
-		if d.unlimited == 0 {
-			d.unlimited = at
-		}
+		d.unlimited = cmp.Or(d.unlimited, at)
 		return Unlimited, nil
 	}
 	n, err := s.count(0, Unlimited-2, "is not a number of retries", fmt.Sprintf("a whole number from 0 to %d, or unlimited", Unlimited-2))

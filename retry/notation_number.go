@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"strconv"
@@ -201,10 +202,7 @@ func shiftPoint(whole, fraction string, places int) string {
 		fraction += strings.Repeat("0", places)
 	}
 	digits, point := whole+fraction, len(whole)+places
-	whole, fraction = strings.TrimLeft(digits[:point], "0"), strings.TrimRight(digits[point:], "0")
-	if whole == "" {
-		whole = "0"
-	}
+	whole, fraction = cmp.Or(strings.TrimLeft(digits[:point], "0"), "0"), strings.TrimRight(digits[point:], "0")
 	if fraction == "" {
 		return whole
 	}

@@ -3,6 +3,7 @@ package retry
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/mark"
@@ -85,12 +86,7 @@ func (p *Policy) Doubts() bool {
 
 // onUnknown reports whether the policy or one of its rules has this value.
 func (p *Policy) onUnknown(v OnUnknown) bool {
-	for i := range p.Rules {
-		if p.Rules[i].OnUnknown == v {
-			return true
-		}
-	}
-	return p.OnUnknown == v
+	return p.OnUnknown == v || slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.OnUnknown == v })
 }
 
 // UnknownError is the error of a call that ended without knowing whether its last attempt had
