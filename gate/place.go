@@ -10,11 +10,11 @@ import (
 )
 
 // place is the place of one call at one gate. Its goroutine asks; any other
-// may answer. The answer belongs to the gate's lock.
+// may answer. The reply belongs to the gate's lock.
 type place struct {
 	gate     *Gate
 	priority int
-	answer
+	reply
 	signal chan struct{} // there may be a new verdict; buffered, nil before the first wait
 	silent bool          // the gate does not learn how the work ends
 
@@ -23,8 +23,8 @@ type place struct {
 	returns int  // how often it was given back unused
 }
 
-// answer is what became of a place.
-type answer struct {
+// reply is what became of a place.
+type reply struct {
 	verdict verdict
 	reason  retry.Reason // of a refusal
 	probe   bool         // of a grant: a breaker waits for the outcome of the attempt
@@ -90,8 +90,8 @@ func (p *place) await(ctx context.Context, tooLate, impatient <-chan time.Time) 
 		case <-impatient:
 			over = errImpatient
 		}
-		if a := p.look(); a.verdict != pending {
-			return a.verdict, nil
+		if r := p.look(); r.verdict != pending {
+			return r.verdict, nil
 		}
 		if over != nil {
 			return pending, over
@@ -99,10 +99,10 @@ func (p *place) await(ctx context.Context, tooLate, impatient <-chan time.Time) 
 	}
 }
 
-func (p *place) look() answer {
+func (p *place) look() reply {
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()
-	return p.answer
+	return p.reply
 }
 
 // backoff says that the attempt has failed, and reports whether the gate's budget

@@ -111,7 +111,7 @@ func (c *call) Enter(ctx context.Context, a retry.GateAsk) (probe bool, err erro
 
 func (c *call) probing() bool {
 	for i := range c.places { // in place: the rest of one belongs to its gate's lock
-		if a := c.places[i].look(); a.verdict == granted && a.probe {
+		if r := c.places[i].look(); r.verdict == granted && r.probe {
 			return true
 		}
 	}
