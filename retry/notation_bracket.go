@@ -47,8 +47,7 @@ func (d *draft) bracket(s *scanner) error {
 
 // item reads one key with its value.
 func (d *draft) item(s *scanner, b *bracket) error {
-	s.space()
-	at := s.at
+	at := s.next()
 	key, err := b.key(s)
 	if err != nil {
 		return err
@@ -190,8 +189,7 @@ func (d *draft) attempts(s *scanner, b *bracket, key string) (err error) {
 
 // retries reads a number of retries and returns that of attempts.
 func (d *draft) retries(s *scanner) (int, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	if s.keyword(unlimitedText) {
 		d.unlimited = cmp.Or(d.unlimited, at)
 		return Unlimited, nil
@@ -202,8 +200,7 @@ func (d *draft) retries(s *scanner) (int, error) {
 
 // longest reads the longest wait of a backoff that begins with a wait.
 func (s *scanner) longest(initial time.Duration) (time.Duration, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	limit, err := s.duration()
 	if err == nil && (limit == 0 || limit < initial) {
 		return 0, s.fail(at, "is shorter than the first wait, or zero", notationDuration(max(initial, 1))+" or more")
@@ -213,8 +210,7 @@ func (s *scanner) longest(initial time.Duration) (time.Duration, error) {
 
 // jitter reads a spread of the waits of a backoff.
 func (s *scanner) jitter(delay string) (Jitter, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	if p, ok := s.percent(); ok {
 		return Proportional(p), nil
 	}

@@ -96,8 +96,7 @@ func (d *draft) setting(s *scanner, key string, at int) (err error) {
 
 // bound reads a bound; of several the smallest that is not zero holds.
 func (d *draft) bound(s *scanner, key string, into *time.Duration) error {
-	s.space()
-	at := s.at
+	at := s.next()
 	bound, err := s.duration()
 	if err == nil && bound == 0 {
 		d.zeros = append(d.zeros, zeroBound{key, at, into})
@@ -121,8 +120,7 @@ func (d *draft) idle(s *scanner) error {
 
 // positive reads a duration that is not zero.
 func (s *scanner) positive() (time.Duration, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	v, err := s.duration()
 	if err == nil && v == 0 {
 		return 0, s.fail(at, "is zero", "a duration above zero")
@@ -143,8 +141,7 @@ func (d *draft) onTimeout(s *scanner) error {
 
 // onUnknown reads what follows an attempt whose outcome is unknown.
 func (s *scanner) onUnknown() (OnUnknown, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	if value := s.choice(onUnknownNames); value > 0 {
 		return OnUnknown(value), nil
 	}

@@ -32,8 +32,7 @@ const (
 // duration reads a duration: a number of seconds, a sum of numbers with units,
 // or forever.
 func (s *scanner) duration() (time.Duration, error) {
-	s.space()
-	start := s.at
+	start := s.next()
 	if s.keyword(foreverText) {
 		return Forever, nil
 	}
@@ -75,8 +74,7 @@ func (s *scanner) digitFollows() bool {
 // stands alone.
 func (s *scanner) unit(number int, longer uint64) (size uint64, named bool, err error) {
 	first, behind := longer == math.MaxUint64, s.at
-	s.space()
-	at := s.at
+	at := s.next()
 	name := s.while(unicode.IsLetter)
 	if name == "" {
 		if s.at = behind; first {
@@ -144,8 +142,7 @@ func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 // count reads a whole number up to a limit.
 func (s *scanner) count(least, most int, problem, expected string) (int, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	token := s.tokenAt(at)
 	if !isDigits(token) {
 		return 0, s.fail(at, problem, expected)
@@ -160,8 +157,7 @@ func (s *scanner) count(least, most int, problem, expected string) (int, error) 
 
 // factor reads a decimal number of 1 or more.
 func (s *scanner) factor() (float64, error) {
-	s.space()
-	start := s.at
+	start := s.next()
 	const expected = "a number of 1 or more, such as 1.5"
 	if _, _, ok := s.decimal(); !ok {
 		s.at = start
@@ -178,8 +174,7 @@ func (s *scanner) factor() (float64, error) {
 // percent reads a percentage from 0 to 100 as a number from 0 to 1. The point is
 // moved in the text, so that 7% is exactly the number that Go calls 0.07.
 func (s *scanner) percent() (p float64, ok bool) {
-	s.space()
-	start := s.at
+	start := s.next()
 	whole, fraction, ok := s.decimal()
 	if !ok || !s.mark("%") {
 		s.at = start
