@@ -14,21 +14,20 @@ import (
 //
 // Of brackets without error types each key changes the field that it sets: [retry: 20]
 // allows 20 retries and keeps the backoff, [retry: 20, backoff: 1m] changes both,
-// [backoff: 1m] only the waits, and [within: 2h] only the time. Brackets with error types replace all rules. In JSON a member
-// replaces the field, and null sets it to zero. Edit does not call Validate.
+// [backoff: 1m] only the waits, and [within: 2h] only the time. Brackets with error types
+// replace all rules. In JSON a member replaces the field, and null sets it to zero. Edit does
+// not call Validate.
 func (p Policy) Edit(text string) (Policy, error) {
-	edited := p
-	edit := (*Policy).change
+	var err error
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		edit = (*Policy).replace
+		err = p.replace(text)
+	} else {
+		err = p.change(text)
 	}
-	if err := edit(&edited, text); err != nil {
-		return p, err
-	}
-	return edited, nil
+	return p, err
 }
 
-// change changes the fields that a text in notation names.
+// change changes the fields that a text in notation names; after an error, none.
 func (p *Policy) change(text string) error {
 	named := map[string]bool{}
 	change, err := parse(text, draft{change: named})
@@ -42,7 +41,7 @@ func (p *Policy) change(text string) error {
 	return nil
 }
 
-// replace replaces the members that an object of JSON has.
+// replace replaces the members that an object of JSON has; after an error, none.
 func (p *Policy) replace(text string) error {
 	var members, changes map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &changes); err != nil {
