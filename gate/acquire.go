@@ -22,7 +22,7 @@ import (
 // slot, a *retry.RefusedError if the breaker is open and does not Wait, and a
 // *retry.ConfigError if the gate is misconfigured.
 func (g *Gate) Acquire(ctx context.Context) (release func() error, err error) {
-	c, err := set{gates: []*Gate{g}}.call()
+	c, err := newCall([]*Gate{g}, 0)
 	if err != nil {
 		return nil, &retry.ConfigError{Name: g.nameOf(), Err: err}
 	}

@@ -10,19 +10,24 @@ import (
 )
 
 // place is the place of one call at one gate. Its goroutine asks; any other
-// may answer. Its verdict and the reason belong to the gate's lock.
+// may answer. The reply belongs to the gate's lock.
 type place struct {
 	gate     *Gate
 	priority int
-	verdict  verdict
-	reason   retry.Reason  // of a refusal
-	probe    bool          // of a grant
-	signal   chan struct{} // there may be a new verdict; buffered, nil before the first wait
-	silent   bool          // the gate does not learn how the work ends
+	reply
+	signal chan struct{} // there may be a new verdict; buffered, nil before the first wait
+	silent bool          // the gate does not learn how the work ends
 
 	// Of the goroutine that asks:
 	held    bool // the attempt has a slot of this gate
 	returns int  // how often it was given back unused
+}
+
+// reply is what became of a place.
+type reply struct {
+	verdict verdict
+	reason  retry.Reason // of a refusal
+	probe   bool         // of a grant: a breaker waits for the outcome of the attempt
 }
 
 type verdict uint8
@@ -75,45 +80,29 @@ var (
 // the withdrawal of the place.
 func (p *place) await(ctx context.Context, tooLate, impatient <-chan time.Time) (verdict, error) {
 	for {
+		var over error
 		select {
 		case <-p.signal:
-			if v := p.look(); v != pending {
-				return v, nil
-			}
 		case <-ctx.Done():
 			return pending, ctx.Err()
 		case <-tooLate:
-			if v := p.look(); v != pending {
-				return v, nil
-			}
-			return pending, errTooLate
+			over = errTooLate
 		case <-impatient:
-			if v := p.look(); v != pending {
-				return v, nil
-			}
-			return pending, errImpatient
+			over = errImpatient
+		}
+		if r := p.look(); r.verdict != pending {
+			return r.verdict, nil
+		}
+		if over != nil {
+			return pending, over
 		}
 	}
 }
 
-func (p *place) look() verdict {
+func (p *place) look() reply {
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()
-	return p.verdict
-}
-
-// probes reports whether a breaker waits for the outcome of the attempt that was granted.
-func (p *place) probes() bool {
-	p.gate.mu.Lock()
-	defer p.gate.mu.Unlock()
-	return p.verdict == granted && p.probe
-}
-
-// why is the reason of a refusal.
-func (p *place) why() retry.Reason {
-	p.gate.mu.Lock()
-	defer p.gate.mu.Unlock()
-	return p.reason
+	return p.reply
 }
 
 // backoff says that the attempt has failed, and reports whether the gate's budget

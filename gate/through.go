@@ -34,7 +34,7 @@ func Through(gates ...*Gate) retry.Option { return ThroughAt(0, gates...) }
 func ThroughAt(priority int, gates ...*Gate) retry.Option {
 	sorted := slices.Clone(gates)
 	slices.SortStableFunc(sorted, func(a, b *Gate) int { return strings.Compare(a.nameOf(), b.nameOf()) })
-	return retry.WithGates(set{sorted, priority}.begin)
+	return retry.WithGates(func() (retry.Gates, error) { return newCall(sorted, priority) })
 }
 
 // nameOf is Name for a gate that may be nil.
@@ -45,41 +45,27 @@ func (g *Gate) nameOf() string {
 	return g.spec.Name
 }
 
-// set are the gates of a call in the order of their names, and its priority there.
-type set struct {
-	gates    []*Gate
-	priority int
-}
-
-// begin makes the places of one call.
-func (s set) begin() (retry.Gates, error) {
-	c, err := s.call()
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-func (s set) call() (*call, error) {
-	if len(s.gates) == 0 {
+// newCall makes the places of one call at gates, which are in the order of their names.
+func newCall(gates []*Gate, priority int) (*call, error) {
+	if len(gates) == 0 {
 		return nil, errors.New("it goes through no gate; name at least one, or leave the option out")
 	}
 	c := &call{}
-	if c.places = c.one[:]; len(s.gates) > 1 {
-		c.places = make([]place, len(s.gates))
+	if c.places = c.one[:]; len(gates) > 1 {
+		c.places = make([]place, len(gates))
 	}
-	for i, g := range s.gates {
+	for i, g := range gates {
 		switch {
 		case g == nil:
 			return nil, errors.New("one of its gates is nil; pass what gate.New returns")
 		case g.err != nil:
 			return nil, g.err
-		case i > 0 && s.gates[i-1] == g:
+		case i > 0 && gates[i-1] == g:
 			return nil, fmt.Errorf("it names the gate %q twice; leave one out", g.spec.Name)
-		case i > 0 && s.gates[i-1].spec.Name == g.spec.Name:
+		case i > 0 && gates[i-1].spec.Name == g.spec.Name:
 			return nil, fmt.Errorf("two of its gates have the name %q; names give the order in which gates are taken", g.spec.Name)
 		}
-		c.places[i] = place{gate: g, priority: s.priority}
+		c.places[i] = place{gate: g, priority: priority}
 	}
 	return c, nil
 }
@@ -112,7 +98,7 @@ func (c *call) Enter(ctx context.Context, a retry.GateAsk) (probe bool, err erro
 			}
 		}
 		if answer == refused {
-			err := &retry.RefusedError{Gate: pl.gate.spec.Name, Reason: pl.why()}
+			err := &retry.RefusedError{Gate: pl.gate.spec.Name, Reason: pl.look().reason}
 			c.leave(gates.Neutral)
 			return false, err
 		}
@@ -125,7 +111,7 @@ func (c *call) Enter(ctx context.Context, a retry.GateAsk) (probe bool, err erro
 
 func (c *call) probing() bool {
 	for i := range c.places { // in place: the rest of one belongs to its gate's lock
-		if c.places[i].probes() {
+		if r := c.places[i].look(); r.verdict == granted && r.probe {
 			return true
 		}
 	}
@@ -149,21 +135,10 @@ func (c *call) Retry(attempt int, due time.Time) bool {
 }
 
 // Leave gives up the places of the call.
-func (c *call) Leave(reason retry.Reason) { c.leave(outcomeOf(reason)) }
+func (c *call) Leave(reason retry.Reason) { c.leave(gates.OutcomeOf(reason)) }
 
 func (c *call) leave(outcome gates.Outcome) {
 	for i := len(c.places) - 1; i >= 0; i-- {
 		c.places[i].leave(outcome)
 	}
-}
-
-// outcomeOf says what the end of a call tells of what is behind the gate.
-func outcomeOf(reason retry.Reason) gates.Outcome {
-	switch reason {
-	case retry.ReasonSucceeded:
-		return gates.Success
-	case retry.ReasonTimeout, retry.ReasonMaxAttempts, retry.ReasonWithin, retry.ReasonBudget:
-		return gates.Failure
-	}
-	return gates.Neutral
 }

@@ -1,6 +1,9 @@
 package retry
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Phase is the part of a call in which it was canceled.
 type Phase string
@@ -61,9 +64,4 @@ func (e *AbortedError) Unwrap() []error {
 }
 
 // nameOrCall is how a message begins that speaks of a call.
-func nameOrCall(name string) string {
-	if name == "" {
-		return "the call"
-	}
-	return name
-}
+func nameOrCall(name string) string { return cmp.Or(name, "the call") }

@@ -2,7 +2,6 @@ package retry
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/perdure/perdure/internal/attemptkey"
 )
@@ -27,9 +26,6 @@ type AttemptInfo struct {
 	// Final says that no attempt follows this one, whatever its outcome.
 	Final bool
 }
-
-// attemptID returns the id of the n-th attempt of a call: "TRACE.N".
-func attemptID(traceID string, n int) string { return traceID + "." + strconv.Itoa(n) }
 
 // carrier is what a context holds under attemptkey.Key. The contexts of activities are
 // carriers, too.

@@ -67,17 +67,13 @@ func Exponential(initial time.Duration, coefficient float64, limit time.Duration
 }
 
 // String returns the kind's name in JSON; the default has the empty name.
-func (k BackoffKind) String() string { return enumName(backoffNames, uint8(k)) }
+func (k BackoffKind) String() string { return enumName(backoffNames, k) }
 
 // MarshalText writes the name that String gives; an unknown value is an error.
-func (k BackoffKind) MarshalText() ([]byte, error) { return marshalEnum(backoffNames, uint8(k)) }
+func (k BackoffKind) MarshalText() ([]byte, error) { return marshalEnum(backoffNames, k) }
 
 // UnmarshalText reads "none", "fixed", "linear" or "exponential".
-func (k *BackoffKind) UnmarshalText(text []byte) error {
-	v, err := unmarshalEnum(backoffNames, text)
-	*k = BackoffKind(v)
-	return err
-}
+func (k *BackoffKind) UnmarshalText(text []byte) error { return unmarshalEnum(backoffNames, text, k) }
 
 // Delay returns the wait after the k-th failure (k counts from 1), before
 // jitter:

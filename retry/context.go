@@ -28,7 +28,7 @@ func newTrace(text string) trace {
 // ids returns the trace id and the id of the n-th attempt, which share memory.
 func (t trace) ids(n int) (traceID, id string) {
 	if t.text != "" {
-		return t.text, attemptID(t.text, n)
+		return t.text, t.text + "." + strconv.Itoa(n)
 	}
 	var buffer [32 + 1 + 20]byte
 	b := appendHex(appendHex(buffer[:0], t.hi), t.lo)
@@ -134,23 +134,17 @@ func (c *attemptContext) Deadline() (time.Time, bool) {
 }
 
 // Done returns a channel that is closed when the attempt must end.
-func (c *attemptContext) Done() <-chan struct{} {
-	if !c.limited() {
-		return c.Context.Done()
-	}
-	return c.live().Done()
-}
+func (c *attemptContext) Done() <-chan struct{} { return c.live().Done() }
 
 // Err returns why the attempt must end, nil as long as it need not.
-func (c *attemptContext) Err() error {
-	if !c.limited() {
-		return c.Context.Err()
-	}
-	return c.live().Err()
-}
+func (c *attemptContext) Err() error { return c.live().Err() }
 
-// live returns the context that cancels, and makes it at the first call.
+// live returns the context that cancels: the parent or, if there are limits, one that is made
+// at the first call.
 func (c *attemptContext) live() context.Context {
+	if !c.limited() {
+		return c.Context
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner != nil {

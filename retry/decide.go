@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -195,37 +196,21 @@ func (p *Policy) match(types []string) int {
 // exception from StopOnTimeout. Stop rules have been judged before.
 func (p *Policy) excepted(kind TimeoutKind) bool {
 	name := kind.TypeName()
-	for i := range p.Rules {
-		if slices.Contains(p.Rules[i].Types, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return slices.Contains(r.Types, name) })
 }
 
 // ruleAttempts is a rule's MaxAttempts with its default.
 func (p *Policy) ruleAttempts(r *Rule) int {
-	if r.MaxAttempts == 0 {
-		return p.attempts()
-	}
-	return max(r.MaxAttempts, 1)
+	return max(cmp.Or(r.MaxAttempts, p.attempts()), 1)
 }
 
 // terms returns what the rule says, and the policy where it says nothing.
 func (p *Policy) terms(rule int) (attempts int, b Backoff, j Jitter) {
-	attempts, b, j = p.attempts(), p.Backoff, p.Jitter
 	if rule == noRule || p.Rules[rule].Stop {
-		return attempts, b, j
+		return p.attempts(), p.Backoff, p.Jitter
 	}
 	r := &p.Rules[rule]
-	attempts = p.ruleAttempts(r)
-	if r.Backoff != (Backoff{}) {
-		b = r.Backoff
-	}
-	if r.Jitter != (Jitter{}) {
-		j = r.Jitter
-	}
-	return attempts, b, j
+	return p.ruleAttempts(r), cmp.Or(r.Backoff, p.Backoff), cmp.Or(r.Jitter, p.Jitter)
 }
 
 // wait returns the delay after the k-th failure: the one asked for, exact and
@@ -255,10 +240,5 @@ func startsLate(first, now time.Time, delay, within time.Duration) bool {
 
 // matches reports whether the two lists share a name. Both are short.
 func matches(list, types []string) bool {
-	for _, name := range list {
-		if slices.Contains(types, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(name string) bool { return slices.Contains(types, name) })
 }

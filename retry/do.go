@@ -119,13 +119,13 @@ func Value[T any](ctx context.Context, policy Policy, fn func(context.Context) (
 // valueOrFound is Value for a call with options, whose result a question may find.
 func valueOrFound[T any](ctx context.Context, policy Policy, fn func(context.Context) (T, error), opts []Option) (T, error) {
 	var value, zero T
-	found := Option{kind: optionFound, found: func(result any) (err error) {
+	found := Option{optionFound, config{found: func(result any) (err error) {
 		var is bool
 		if value, is = result.(T); !is {
 			err = fmt.Errorf("the question found a value of type %T; the call has one of type %T", result, zero)
 		}
 		return err
-	}}
+	}}}
 	err := Do(ctx, policy, func(ctx context.Context) (err error) {
 		value, err = fn(ctx)
 		return err
@@ -153,9 +153,8 @@ func doFully(ctx context.Context, p *Policy, fn func(context.Context) error, opt
 		c.first = time.Now()
 	}
 	if c.place != nil {
-		return c.gated(p, fn)
-	}
-	if p.AttemptTimeout|p.HeartbeatTimeout == 0 && c.derive == nil && !c.traced && !c.recorded() && c.verification.ask == nil {
+		defer func() { c.place.Leave(c.ended) }() // whatever ends it, a panic of a sink included
+	} else if p.AttemptTimeout|p.HeartbeatTimeout == 0 && c.derive == nil && !c.traced && !c.recorded() && c.verification.ask == nil {
 		return c.resume(p, fn, invoke(ctx, fn))
 	}
 	c.id = newTrace(c.trace)
@@ -227,11 +226,8 @@ func (c *call) loop(p *Policy, fn func(context.Context) error, at attempt, err e
 			c.succeeded(at)
 			return nil
 		}
-		switch e := err.(type) {
-		case *hookError:
-			return &ConfigError{Name: c.name, Err: e.err}
-		case *haltError:
-			return c.halted(p, at, e)
+		if halt, is := err.(*haltError); is {
+			return c.halted(p, at, halt)
 		}
 		failed := at.number
 		d, failure := c.judge(p, &at, previous, err)
@@ -365,33 +361,23 @@ func (c *call) execute(p *Policy, at *attempt, fn func(context.Context) error) e
 }
 
 // derived lets the derive hook make the attempt's context.
-func (c *call) derived(ac *attemptContext, info AttemptInfo) (context.Context, error) {
-	ctx, err := c.callHook(ac, info)
+func (c *call) derived(ac *attemptContext, info AttemptInfo) (ctx context.Context, err error) {
+	err = invoke(ac, func(context.Context) (err error) {
+		ctx, err = c.derive(ac, info)
+		return err
+	})
 	switch {
 	case err != nil:
-		return nil, &hookError{fmt.Errorf("the derive hook failed: %w", err)}
+		err = fmt.Errorf("the derive hook failed: %w", err)
 	case ctx == nil:
-		return nil, &hookError{errors.New("the derive hook returned no context; return the given one or a descendant of it")}
+		err = errors.New("the derive hook returned no context; return the given one or a descendant of it")
 	case ctx.Value(attemptkey.Key{}) != any(ac):
-		return nil, &hookError{errors.New("the derive hook returned a context that does not descend from the one it was given")}
+		err = errors.New("the derive hook returned a context that does not descend from the one it was given")
+	default:
+		return ctx, nil
 	}
-	return ctx, nil
+	return nil, &haltError{cause: err}
 }
-
-// callHook runs the derive hook and turns a panic into an error.
-func (c *call) callHook(ac *attemptContext, info AttemptInfo) (ctx context.Context, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = NewPanicError(v)
-		}
-	}()
-	return c.derive(ac, info)
-}
-
-// hookError sets a failure of the derive hook apart from those of attempts.
-type hookError struct{ err error }
-
-func (e *hookError) Error() string { return e.err.Error() }
 
 // invoke runs fn and turns a panic into an error.
 func invoke(ctx context.Context, fn func(context.Context) error) (err error) {

@@ -22,6 +22,9 @@ func TestF13_AnEditChangesWhatItNames(t *testing.T) {
 		{`[within: 2h]`, `[retry: 4, fixed: 10m, jitter: none] [Declined -> stop] [within: 2h, on-timeout: retry, never: Lost]`},
 		{`[on-timeout: stop, pause]`, `[retry: 4, fixed: 10m, jitter: none] [Declined -> stop] [within: 1h, never: Lost, pause]`},
 		{`[Busy -> retry: 9, fixed: 1s, jitter: none]`, `[retry: 4, fixed: 10m, jitter: none] [Busy -> retry: 9, fixed: 1s, jitter: none] [within: 1h, on-timeout: retry, never: Lost]`},
+		{`[backoff: 1m] [retry: 20]`, `[retry: 20, backoff: 1m, jitter: none] [Declined -> stop] [within: 1h, on-timeout: retry, never: Lost]`},
+		{"[retry: 20] # was [backoff: 1m]", `[retry: 20, fixed: 10m, jitter: none] [Declined -> stop] [within: 1h, on-timeout: retry, never: Lost]`},
+		{`[never: "a][backoff:"]`, `[retry: 4, fixed: 10m, jitter: none] [Declined -> stop] [within: 1h, on-timeout: retry, never: "a][backoff:"]`},
 		{`{"within": null, "max_attempts": 2}`, `[retry: 1, fixed: 10m, jitter: none] [Declined -> stop] [on-timeout: retry, never: Lost]`},
 	} {
 		got, err := whole.Edit(c.change)

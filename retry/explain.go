@@ -149,15 +149,12 @@ func (v Verdict) failure() Failure {
 	f := Failure{}
 	if len(v.Types) > 0 {
 		f.Types = v.Types[:1]
-		f.Timeout = timeoutKinds[v.Types[0]]
-		f.Unknown = f.Timeout == TimeoutAttempt || f.Timeout == TimeoutHeartbeat || v.Types[0] == TypeWorkerLost
+		if t := timeoutOf(v.Types[0]); t != nil {
+			f.Timeout = t.kind
+		}
+		f.Unknown = f.Timeout.leavesUnknown() || v.Types[0] == TypeWorkerLost
 	}
 	return f
-}
-
-// timeoutKinds are the kinds of timeouts by their type names.
-var timeoutKinds = map[string]TimeoutKind{
-	TypeTimeout: TimeoutAttempt, TypeHeartbeatTimeout: TimeoutHeartbeat, TypeQueueTimeout: TimeoutQueue,
 }
 
 // planned is one attempt of a walk: the wait before it and when it starts.
@@ -171,11 +168,7 @@ func (p *Policy) walk(f Failure, took time.Duration, u float64) (attempts []plan
 	for s.Attempt = 1; s.Attempt <= plannedAttempts; s.Attempt++ {
 		attempts = append(attempts, next)
 		failed := addDurations(next.start, took)
-		d := Decide(p, s, f, explainedAt.Add(failed), u)
-		if d.Verify {
-			s.Settled = true
-			d = Decide(p, s, f, explainedAt.Add(failed), u)
-		}
+		d, _ := p.settled(&s, f, explainedAt.Add(failed), u)
 		if !d.Retry {
 			return attempts, true
 		}
@@ -183,6 +176,15 @@ func (p *Policy) walk(f Failure, took time.Duration, u float64) (attempts []plan
 		s.Previous = d.Delay
 	}
 	return attempts, false
+}
+
+// settled is Decide for an attempt that had no effect: if that is to be asked, it was, and s says so.
+func (p *Policy) settled(s *State, f Failure, now time.Time, u float64) (d Decision, asked bool) {
+	if d = Decide(p, *s, f, now, u); !d.Verify {
+		return d, false
+	}
+	s.Settled = true
+	return Decide(p, *s, f, now, u), true
 }
 
 // addDurations is the sum of two durations that are not negative, Forever if it
@@ -197,13 +199,12 @@ func addDurations(a, b time.Duration) time.Duration {
 // unjittered is the policy without jitter.
 func (p Policy) unjittered() Policy {
 	p.Jitter = NoJitter
-	rules := make([]Rule, len(p.Rules))
-	for i, r := range p.Rules {
-		if rules[i] = r; !r.Stop {
-			rules[i].Jitter = NoJitter
+	p.Rules = slices.Clone(p.Rules)
+	for i := range p.Rules {
+		if r := &p.Rules[i]; !r.Stop {
+			r.Jitter = NoJitter
 		}
 	}
-	p.Rules = rules
 	return p
 }
 

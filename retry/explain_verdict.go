@@ -1,9 +1,6 @@
 package retry
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // verdicts asks Decide about each error type that matters to the policy, and
 // puts together those with the same answer.
@@ -43,12 +40,8 @@ func (p *Policy) verdict(v Verdict) Verdict { return p.judge(v, v.failure()) }
 // judge completes a verdict by asking Decide about its first failure.
 func (p *Policy) judge(v Verdict, f Failure) Verdict {
 	s := State{Attempt: 1, First: explainedAt}
-	d := Decide(p, s, f, explainedAt, 0)
-	if v.Asked = d.Verify; v.Asked {
-		s.Settled = true
-		d = Decide(p, s, f, explainedAt, 0)
-	}
-	v.Retried, v.Reason, v.Rule, v.Attempts = d.Retry, d.Reason, d.Rule, 1
+	d, asked := p.settled(&s, f, explainedAt, 0)
+	v.Asked, v.Retried, v.Reason, v.Rule, v.Attempts = asked, d.Retry, d.Reason, d.Rule, 1
 	if !v.Retried {
 		return v
 	}
@@ -76,33 +69,10 @@ func (p *Policy) mentioned() []string {
 	}
 	add(p.Retryable...)
 	add(p.NonRetryable...)
-	for _, t := range []struct {
-		set  bool
-		name string
-	}{
-		{p.AttemptTimeout > 0, TypeTimeout}, {p.HeartbeatTimeout > 0, TypeHeartbeatTimeout}, {p.QueueTimeout > 0, TypeQueueTimeout},
-	} {
-		if t.set {
-			add(t.name)
+	for _, t := range timeouts {
+		if *t.of(p) > 0 {
+			add(t.kind.TypeName())
 		}
 	}
 	return names
-}
-
-// about finds the verdict on an error type.
-func (e *Explanation) about(name string) (Verdict, bool) {
-	for _, v := range e.Verdicts {
-		if slices.Contains(v.Types, name) {
-			return v, true
-		}
-	}
-	return Verdict{}, false
-}
-
-// listed puts words in a sentence together.
-func listed(words []string) string {
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
-	return strings.Join(words, "")
 }

@@ -3,9 +3,7 @@ package retry
 import (
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/perdure/perdure/internal/notation"
+	"strings"
 )
 
 // Warning points out something in a policy that is allowed but may be a mistake.
@@ -59,8 +57,8 @@ func (e *Explanation) add(kind, format string, args ...any) {
 
 // warnWithin is about policies that outlive their deadline.
 func (e *Explanation) warnWithin(s *Schedule) {
-	p := &e.Policy
-	allowed := e.allowed(s)
+	p, v := &e.Policy, e.verdictOf(s)
+	allowed := v.Attempts
 	if !p.bounded() || allowed == Unlimited {
 		return
 	}
@@ -74,7 +72,7 @@ func (e *Explanation) warnWithin(s *Schedule) {
 	if p.AttemptTimeout == 0 || p.AttemptTimeout == Forever {
 		return
 	}
-	slow, _ := p.walk(e.verdictOf(s).failure(), p.AttemptTimeout, 0.5)
+	slow, _ := p.walk(v.failure(), p.AttemptTimeout, 0.5)
 	if len(slow) < s.Sure {
 		e.add(warnSlowWithin, "%s: attempts that take their full timeout of %s leave time for %d of %d within %s.", s.Errors, notationDuration(p.AttemptTimeout), len(slow), allowed, within)
 	}
@@ -84,9 +82,6 @@ func (e *Explanation) warnWithin(s *Schedule) {
 func (e *Explanation) verdictOf(s *Schedule) Verdict {
 	return e.Verdicts[slices.IndexFunc(e.Verdicts, func(v Verdict) bool { return v.Retried && v.Rule == s.Rule })]
 }
-
-// allowed is how many attempts the rule of a schedule allows.
-func (e *Explanation) allowed(s *Schedule) int { return e.verdictOf(s).Attempts }
 
 // warnHerd is about callers that failed together and come back together.
 func (e *Explanation) warnHerd(s *Schedule) {
@@ -105,38 +100,26 @@ func (e *Explanation) warnHerd(s *Schedule) {
 func (e *Explanation) warnTimeouts() {
 	p := &e.Policy
 	var retried []string
-	for _, t := range []string{TypeTimeout, TypeHeartbeatTimeout} {
-		if v, ok := e.about(t); ok && v.Retried && !v.Asked && p.bound(t) > 0 {
-			retried = append(retried, t)
+	for _, t := range timeouts {
+		name := t.kind.TypeName()
+		repeated := func(v Verdict) bool { return slices.Contains(v.Types, name) && v.Retried && !v.Asked }
+		if t.kind.leavesUnknown() && *t.of(p) > 0 && slices.ContainsFunc(e.Verdicts, repeated) {
+			retried = append(retried, name)
 		}
 	}
 	if len(retried) > 0 {
-		e.add(warnTimeoutsRetried, "%s: an attempt that timed out may have had its effect, and is retried. That is right for work that can be repeated; else let it be asked about first (unknown: verify), or decided by a person (unknown: pause), or set on-timeout: stop.", listed(retried))
+		e.add(warnTimeoutsRetried, "%s: an attempt that timed out may have had its effect, and is retried. That is right for work that can be repeated; else let it be asked about first (unknown: verify), or decided by a person (unknown: pause), or set on-timeout: stop.", strings.Join(retried, " and "))
 	}
 	for _, r := range p.Rules {
 		for _, t := range r.Types {
-			if _, is := timeoutKinds[t]; is && p.bound(t) == 0 {
-				e.add(warnNoTimeout, "A bracket names %s, but the policy has no %s.", t, boundKeys[t])
+			if timeout := timeoutOf(t); timeout != nil && *timeout.of(p) == 0 {
+				e.add(warnNoTimeout, "A bracket names %s, but the policy has no %s.", t, timeout.key)
 			}
 		}
 	}
 	if p.HeartbeatTimeout > 0 && p.AttemptTimeout > 0 && p.HeartbeatTimeout >= p.AttemptTimeout {
 		e.add(warnHeartbeat, "A heartbeat of %s has no effect beside a timeout of %s.", notationDuration(p.HeartbeatTimeout), notationDuration(p.AttemptTimeout))
 	}
-}
-
-// boundKeys are the keys of the bounds whose excess makes a type of timeout.
-var boundKeys = map[string]string{TypeTimeout: notation.Timeout, TypeHeartbeatTimeout: notation.Heartbeat, TypeQueueTimeout: notation.Queue}
-
-// bound is the bound whose excess makes a type of timeout.
-func (p *Policy) bound(timeout string) time.Duration {
-	switch timeout {
-	case TypeTimeout:
-		return p.AttemptTimeout
-	case TypeHeartbeatTimeout:
-		return p.HeartbeatTimeout
-	}
-	return p.QueueTimeout
 }
 
 // warnUnlimited is about calls that never end.

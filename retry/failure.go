@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -78,7 +79,7 @@ func (w *walk) classify(err error) {
 		}
 	}
 	if !w.marked {
-		w.Unknown = w.Timeout == TimeoutAttempt || w.Timeout == TimeoutHeartbeat
+		w.Unknown = w.Timeout.leavesUnknown()
 	}
 }
 
@@ -140,10 +141,7 @@ func (w *walk) visit(err error, timedOut bool) {
 			w.marked, w.Unknown, w.NotDone = true, e.Unknown, !e.Unknown
 		}
 	case *TimeoutError:
-		if w.Timeout == "" {
-			w.Timeout = e.Kind
-		}
-		timedOut = true
+		w.Timeout, timedOut = cmp.Or(w.Timeout, e.Kind), true
 	}
 	if name := ownName(err); name != "" && !(timedOut && hiddenByTimeout(name)) {
 		w.Canceled = w.Canceled || name == TypeCanceled

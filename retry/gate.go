@@ -38,7 +38,7 @@ type GateAsk struct {
 // use it. Do calls begin once, before the first attempt; an error of begin ends the call
 // with a *ConfigError. The option may be given once.
 func WithGates(begin func() (Gates, error)) Option {
-	return Option{kind: optionGates, gates: begin}
+	return Option{optionGates, config{gates: begin}}
 }
 
 // RefusedError means that a gate let no attempt pass. A call that it stops returns an
@@ -88,18 +88,9 @@ func (c *call) checkGates() error {
 	return err
 }
 
-// gated makes a call that has gates. Whatever ends it, a panic of a sink
-// included, it leaves them.
-func (c *call) gated(p *Policy, fn func(context.Context) error) error {
-	defer func() { c.place.Leave(c.ended) }()
-	c.id = newTrace(c.trace)
-	at, err := c.attempt(p, 1, fn)
-	return c.loop(p, fn, at, err)
-}
-
-// haltError sets what ends a call at a gate apart from a failure of an attempt.
+// haltError sets what ends a call before an attempt apart from a failure of one.
 type haltError struct {
-	reason Reason
+	reason Reason // of a gate; empty if the call is set up wrongly
 	cause  error
 }
 
@@ -131,13 +122,15 @@ func (c *call) enter(p *Policy, n int) (probe bool, err error) {
 		e.Last = c.lastFailure()
 		return false, &haltError{reason: e.Reason, cause: e}
 	}
-	return false, &hookError{fmt.Errorf("its gates failed: %w", err)}
+	return false, &haltError{cause: fmt.Errorf("its gates failed: %w", err)}
 }
 
 // halted is what a call returns that ended before its n-th attempt.
 func (c *call) halted(p *Policy, at attempt, halt *haltError) error {
 	c.ended = halt.reason
 	switch halt.reason {
+	case "":
+		return &ConfigError{Name: c.name, Err: halt.cause}
 	case ReasonCanceled:
 		return c.aborted(at.number, PhaseQueue, c.lastFailure())
 	case ReasonWithin:

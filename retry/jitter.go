@@ -63,18 +63,14 @@ func Proportional(p float64) Jitter {
 }
 
 // String returns the kind's name in JSON; the default has the empty name.
-func (k JitterKind) String() string { return enumName(jitterNames, uint8(k)) }
+func (k JitterKind) String() string { return enumName(jitterNames, k) }
 
 // MarshalText writes the name that String gives; an unknown value is an error.
-func (k JitterKind) MarshalText() ([]byte, error) { return marshalEnum(jitterNames, uint8(k)) }
+func (k JitterKind) MarshalText() ([]byte, error) { return marshalEnum(jitterNames, k) }
 
 // UnmarshalText reads "none", "proportional", "full", "equal" or
 // "decorrelated".
-func (k *JitterKind) UnmarshalText(text []byte) error {
-	v, err := unmarshalEnum(jitterNames, text)
-	*k = JitterKind(v)
-	return err
-}
+func (k *JitterKind) UnmarshalText(text []byte) error { return unmarshalEnum(jitterNames, text, k) }
 
 // Draw spreads d, a delay of the backoff b. u is the draw, in [0, 1); previous
 // is the delay before this one, zero if there was none, and matters to

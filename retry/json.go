@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
+
+	"github.com/perdure/perdure/internal/human"
 )
 
 // The JSON of a policy. Fields have snake_case names and are left out when they
@@ -124,11 +125,9 @@ func (p *Policy) unmarshalNotation(data []byte) error {
 	if err := strictJSON("policy", data, &text); err != nil {
 		return err
 	}
-	parsed, err := Parse(text)
-	if err != nil {
+	if err := p.UnmarshalText([]byte(text)); err != nil {
 		return fmt.Errorf("retry policy: %w", err)
 	}
-	*p = parsed
 	return nil
 }
 
@@ -232,20 +231,12 @@ func (d *durationJSON) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// formatDuration prints a duration without the zero parts that
-// time.Duration.String appends: "1m", not "1m0s".
+// formatDuration prints a duration as JSON has it.
 func formatDuration(d time.Duration) string {
 	if d == Forever {
 		return foreverText
 	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return human.Trimmed(d)
 }
 
 // parseDuration reads what formatDuration prints, and all that

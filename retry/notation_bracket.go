@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ func (d *draft) bracket(s *scanner) error {
 	if err != nil {
 		return err
 	}
-	b := bracket{alone: d.change && len(types) == 0, types: types, seen: map[string]bool{}}
+	b := bracket{alone: d.change != nil && len(types) == 0, types: types, seen: map[string]bool{}}
 	for {
 		if err := d.item(s, &b); err != nil {
 			return err
@@ -46,8 +47,7 @@ func (d *draft) bracket(s *scanner) error {
 
 // item reads one key with its value.
 func (d *draft) item(s *scanner, b *bracket) error {
-	s.space()
-	at := s.at
+	at := s.next()
 	key, err := b.key(s)
 	if err != nil {
 		return err
@@ -56,9 +56,10 @@ func (d *draft) item(s *scanner, b *bracket) error {
 		return s.fail(at, problem, expected)
 	}
 	b.seen[key.Name] = true
-	if b.first == "" {
-		b.first = key.Name
+	if d.change != nil {
+		d.change[b.field(key)] = true
 	}
+	b.first = cmp.Or(b.first, key.Name)
 	if key.Value != "" && !s.mark(":") {
 		return s.fail(s.at, "is in the way", fmt.Sprintf(`":" behind %s, and then %s`, key.Name, key.Value))
 	}
@@ -84,6 +85,16 @@ func (b *bracket) key(s *scanner) (notation.Key, error) {
 		return key, s.fail(at, "stands in this bracket already", `"]", or another key`)
 	}
 	return key, nil
+}
+
+// field is the field of a policy that a key of this bracket sets.
+func (b *bracket) field(key notation.Key) string {
+	if len(b.types) > 0 {
+		return "Rules"
+	}
+	field, _, _ := strings.Cut(key.Field, ":")
+	field, _, _ = strings.Cut(field, ".")
+	return field
 }
 
 // expected lists the keys that may come next.
@@ -151,7 +162,9 @@ func (d *draft) attempts(s *scanner, b *bracket, key string) (err error) {
 	r := &b.rule
 	switch key {
 	case notation.Retry:
-		r.Backoff = None
+		if !b.alone {
+			r.Backoff = None
+		}
 		r.MaxAttempts, err = d.retries(s)
 	case notation.Backoff:
 		r.Backoff, b.delay = Exponential(0, defaultCoefficient, 0), key
@@ -176,12 +189,9 @@ func (d *draft) attempts(s *scanner, b *bracket, key string) (err error) {
 
 // retries reads a number of retries and returns that of attempts.
 func (d *draft) retries(s *scanner) (int, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	if s.keyword(unlimitedText) {
-		if d.unlimited == 0 {
-			d.unlimited = at
-		}
+		d.unlimited = cmp.Or(d.unlimited, at)
 		return Unlimited, nil
 	}
 	n, err := s.count(0, Unlimited-2, "is not a number of retries", fmt.Sprintf("a whole number from 0 to %d, or unlimited", Unlimited-2))
@@ -190,8 +200,7 @@ func (d *draft) retries(s *scanner) (int, error) {
 
 // longest reads the longest wait of a backoff that begins with a wait.
 func (s *scanner) longest(initial time.Duration) (time.Duration, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	limit, err := s.duration()
 	if err == nil && (limit == 0 || limit < initial) {
 		return 0, s.fail(at, "is shorter than the first wait, or zero", notationDuration(max(initial, 1))+" or more")
@@ -201,8 +210,7 @@ func (s *scanner) longest(initial time.Duration) (time.Duration, error) {
 
 // jitter reads a spread of the waits of a backoff.
 func (s *scanner) jitter(delay string) (Jitter, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	if p, ok := s.percent(); ok {
 		return Proportional(p), nil
 	}

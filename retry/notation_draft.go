@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -12,7 +13,7 @@ import (
 // of what may turn out wrong at the end; zero is none, because at zero stands a
 // bracket at most.
 type draft struct {
-	change    bool // what is not named is kept, so a key needs none that it adds to
+	change    map[string]bool // the fields that a change names; nil: a whole policy is read
 	policy    Policy
 	brackets  int
 	all       bool            // there is a bracket for all errors
@@ -42,18 +43,13 @@ func (d *draft) close(s *scanner, b *bracket, at int) error {
 			b.rule.Types = append(b.rule.Types, t.name)
 		}
 		d.policy.Rules = append(d.policy.Rules, b.rule)
-	case b.first != notation.Retry:
-		if d.change && b.delay != "" {
-			d.policy.Backoff = b.rule.Backoff
-		}
-		if d.change && b.rule.Jitter != (Jitter{}) {
-			d.policy.Jitter = b.rule.Jitter
-		}
-	case d.all:
+	case b.first == notation.Retry && d.all:
 		return s.fail(at, "begins a second bracket for all errors", "one such bracket, and error types in the others")
-	default:
-		d.all = true
-		d.policy.MaxAttempts, d.policy.Backoff, d.policy.Jitter = b.rule.MaxAttempts, b.rule.Backoff, b.rule.Jitter
+	default: // one for all errors, or with settings; those of a change may have both
+		d.all = d.all || b.first == notation.Retry
+		d.policy.MaxAttempts = cmp.Or(b.rule.MaxAttempts, d.policy.MaxAttempts)
+		d.policy.Backoff = cmp.Or(b.rule.Backoff, d.policy.Backoff)
+		d.policy.Jitter = cmp.Or(b.rule.Jitter, d.policy.Jitter)
 	}
 	return nil
 }
@@ -61,14 +57,12 @@ func (d *draft) close(s *scanner, b *bracket, at int) error {
 // setting reads the value of a key that holds for the whole call.
 func (d *draft) setting(s *scanner, key string, at int) (err error) {
 	p := &d.policy
-	switch key {
-	case notation.Timeout:
-		return d.bound(s, key, &p.AttemptTimeout)
-	case notation.Heartbeat:
-		return d.bound(s, key, &p.HeartbeatTimeout)
-	case notation.Queue:
-		return d.bound(s, key, &p.QueueTimeout)
-	case notation.Within:
+	for _, t := range timeouts {
+		if t.key == key {
+			return d.bound(s, key, t.of(p))
+		}
+	}
+	if key == notation.Within {
 		return d.bound(s, key, &p.Within)
 	}
 	if d.once[key] {
@@ -102,8 +96,7 @@ func (d *draft) setting(s *scanner, key string, at int) (err error) {
 
 // bound reads a bound; of several the smallest that is not zero holds.
 func (d *draft) bound(s *scanner, key string, into *time.Duration) error {
-	s.space()
-	at := s.at
+	at := s.next()
 	bound, err := s.duration()
 	if err == nil && bound == 0 {
 		d.zeros = append(d.zeros, zeroBound{key, at, into})
@@ -127,8 +120,7 @@ func (d *draft) idle(s *scanner) error {
 
 // positive reads a duration that is not zero.
 func (s *scanner) positive() (time.Duration, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	v, err := s.duration()
 	if err == nil && v == 0 {
 		return 0, s.fail(at, "is zero", "a duration above zero")
@@ -149,8 +141,7 @@ func (d *draft) onTimeout(s *scanner) error {
 
 // onUnknown reads what follows an attempt whose outcome is unknown.
 func (s *scanner) onUnknown() (OnUnknown, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	if value := s.choice(onUnknownNames); value > 0 {
 		return OnUnknown(value), nil
 	}
@@ -169,7 +160,7 @@ func typesOf(all []named) []string {
 // finish makes the policy of all brackets.
 func (d *draft) finish(s *scanner) (Policy, error) {
 	p := &d.policy
-	if !d.all && !d.change {
+	if !d.all && d.change == nil {
 		p.MaxAttempts, p.Backoff = 1, None
 	}
 	if !d.retry {
@@ -181,7 +172,7 @@ func (d *draft) finish(s *scanner) (Policy, error) {
 			r.Jitter = Proportional(defaultProportion)
 		}
 	}
-	if d.change {
+	if d.change != nil {
 		return *p, nil // it is valid or not together with what is kept
 	}
 	if err := d.contradiction(s); err != nil {
@@ -199,13 +190,11 @@ func (d *draft) contradiction(s *scanner) error {
 		return s.fail(d.unlimited, "has no end in time", "a within in the policy, such as [within: 1h] or [within: forever]")
 	}
 	for _, t := range d.only {
-		switch t.name {
-		case TypeCanceled:
+		switch {
+		case t.name == TypeCanceled:
 			return s.fail(t.at, "is never retried", "any other error type")
-		case TypeTimeout, TypeHeartbeatTimeout, TypeQueueTimeout:
-			if !d.retry {
-				return s.fail(t.at, "is not retried by only", "a bracket for it, such as ["+t.name+" -> retry: 3], or on-timeout: retry")
-			}
+		case timeoutOf(t.name) != nil && !d.retry:
+			return s.fail(t.at, "is not retried by only", "a bracket for it, such as ["+t.name+" -> retry: 3], or on-timeout: retry")
 		}
 	}
 	return nil

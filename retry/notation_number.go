@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"strconv"
@@ -31,8 +32,7 @@ const (
 // duration reads a duration: a number of seconds, a sum of numbers with units,
 // or forever.
 func (s *scanner) duration() (time.Duration, error) {
-	s.space()
-	start := s.at
+	start := s.next()
 	if s.keyword(foreverText) {
 		return Forever, nil
 	}
@@ -66,7 +66,7 @@ func (s *scanner) duration() (time.Duration, error) {
 func (s *scanner) digitFollows() bool {
 	ahead := *s
 	ahead.space()
-	return isDigit(ahead.peek())
+	return isDigit(rune(ahead.peek()))
 }
 
 // unit reads the unit of the number that began at an offset; it has to be
@@ -74,8 +74,7 @@ func (s *scanner) digitFollows() bool {
 // stands alone.
 func (s *scanner) unit(number int, longer uint64) (size uint64, named bool, err error) {
 	first, behind := longer == math.MaxUint64, s.at
-	s.space()
-	at := s.at
+	at := s.next()
 	name := s.while(unicode.IsLetter)
 	if name == "" {
 		if s.at = behind; first {
@@ -128,32 +127,22 @@ func addTime(total uint64, whole, fraction string, size uint64) (sum uint64, fit
 
 // decimal reads digits, and more of them behind a point.
 func (s *scanner) decimal() (whole, fraction string, ok bool) {
-	if whole = s.digits(); whole == "" {
+	if whole = s.while(isDigit); whole == "" {
 		return "", "", false
 	}
 	if s.peek() != '.' {
 		return whole, "", true
 	}
 	s.at++
-	fraction = s.digits()
+	fraction = s.while(isDigit)
 	return whole, fraction, fraction != ""
 }
 
-// digits reads ASCII digits.
-func (s *scanner) digits() string {
-	start := s.at
-	for isDigit(s.peek()) {
-		s.at++
-	}
-	return s.text[start:s.at]
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 // count reads a whole number up to a limit.
 func (s *scanner) count(least, most int, problem, expected string) (int, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	token := s.tokenAt(at)
 	if !isDigits(token) {
 		return 0, s.fail(at, problem, expected)
@@ -168,8 +157,7 @@ func (s *scanner) count(least, most int, problem, expected string) (int, error) 
 
 // factor reads a decimal number of 1 or more.
 func (s *scanner) factor() (float64, error) {
-	s.space()
-	start := s.at
+	start := s.next()
 	const expected = "a number of 1 or more, such as 1.5"
 	if _, _, ok := s.decimal(); !ok {
 		s.at = start
@@ -186,8 +174,7 @@ func (s *scanner) factor() (float64, error) {
 // percent reads a percentage from 0 to 100 as a number from 0 to 1. The point is
 // moved in the text, so that 7% is exactly the number that Go calls 0.07.
 func (s *scanner) percent() (p float64, ok bool) {
-	s.space()
-	start := s.at
+	start := s.next()
 	whole, fraction, ok := s.decimal()
 	if !ok || !s.mark("%") {
 		s.at = start
@@ -210,10 +197,7 @@ func shiftPoint(whole, fraction string, places int) string {
 		fraction += strings.Repeat("0", places)
 	}
 	digits, point := whole+fraction, len(whole)+places
-	whole, fraction = strings.TrimLeft(digits[:point], "0"), strings.TrimRight(digits[point:], "0")
-	if whole == "" {
-		whole = "0"
-	}
+	whole, fraction = cmp.Or(strings.TrimLeft(digits[:point], "0"), "0"), strings.TrimRight(digits[point:], "0")
 	if fraction == "" {
 		return whole
 	}

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -84,17 +85,11 @@ func (w *notationWriter) rule(p *Policy, r *Rule) {
 	if r.onlyUnknown() {
 		return
 	}
-	attempts, b, j := r.MaxAttempts, r.Backoff, r.Jitter
-	if attempts == 0 {
-		attempts = p.MaxAttempts
+	attempts, b := cmp.Or(r.MaxAttempts, p.MaxAttempts), r.Backoff
+	if attempts != 1 {
+		b = cmp.Or(b, p.Backoff)
 	}
-	if b == (Backoff{}) && attempts != 1 {
-		b = p.Backoff
-	}
-	if j == (Jitter{}) {
-		j = p.Jitter
-	}
-	w.retry(attempts, b, j)
+	w.retry(attempts, b, cmp.Or(r.Jitter, p.Jitter))
 }
 
 // onlyUnknown reports whether a rule says nothing about how often and when is retried.
@@ -105,9 +100,7 @@ func (r *Rule) onlyUnknown() bool {
 // retry writes how often and when is retried. The jitter of what never waits is
 // left out; it does nothing.
 func (w *notationWriter) retry(attempts int, b Backoff, j Jitter) {
-	if attempts == 0 {
-		attempts = defaultMaxAttempts
-	}
+	attempts = cmp.Or(attempts, defaultMaxAttempts)
 	if attempts == Unlimited {
 		w.item(notation.Retry, unlimitedText)
 	} else {

@@ -50,6 +50,12 @@ func (s *scanner) space() {
 	}
 }
 
+// next skips white space and returns where the next token begins.
+func (s *scanner) next() int {
+	s.space()
+	return s.at
+}
+
 // mark skips white space and then the mark, if it is there.
 func (s *scanner) mark(mark string) bool {
 	s.space()
@@ -63,13 +69,7 @@ func (s *scanner) mark(mark string) bool {
 // while reads as long as the characters are of a kind.
 func (s *scanner) while(kind func(rune) bool) string {
 	start := s.at
-	for s.at < len(s.text) {
-		r, size := utf8.DecodeRuneInString(s.text[s.at:])
-		if r == utf8.RuneError && size == 1 || !kind(r) {
-			break
-		}
-		s.at += size
-	}
+	s.at = len(s.text) - len(strings.TrimLeftFunc(s.text[start:], kind))
 	return s.text[start:s.at]
 }
 
@@ -128,8 +128,7 @@ type named struct {
 // name reads the name of an error type: a word, or any text in double quotes
 // with the escapes of Go.
 func (s *scanner) name() (named, error) {
-	s.space()
-	at := s.at
+	at := s.next()
 	const expected = `a name such as NetworkError, or one in double quotes`
 	if s.peek() != '"' {
 		if word := s.word(); word != "" {
@@ -181,8 +180,7 @@ func (s *scanner) list() ([]named, error) {
 // there are none if the bracket begins with a key. It looks ahead: only the
 // arrow tells a list of types from a list of keys.
 func (s *scanner) heading() ([]named, error) {
-	s.space()
-	start := s.at
+	start := s.next()
 	certain := s.peek() == '(' || s.peek() == '"'
 	all, err := s.list()
 	for err == nil && s.mark(",") {

@@ -1,8 +1,10 @@
 package retry
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -162,29 +164,23 @@ var (
 )
 
 // String returns "retry" or "stop".
-func (o OnTimeout) String() string { return enumName(onTimeoutNames, uint8(o)) }
+func (o OnTimeout) String() string { return enumName(onTimeoutNames, o) }
 
 // String returns "fail" or "pause".
-func (o OnExhausted) String() string { return enumName(onExhaustedNames, uint8(o)) }
+func (o OnExhausted) String() string { return enumName(onExhaustedNames, o) }
 
 // MarshalText writes the name that String gives; an unknown value is an error.
-func (o OnTimeout) MarshalText() ([]byte, error) { return marshalEnum(onTimeoutNames, uint8(o)) }
+func (o OnTimeout) MarshalText() ([]byte, error) { return marshalEnum(onTimeoutNames, o) }
 
 // MarshalText writes the name that String gives; an unknown value is an error.
-func (o OnExhausted) MarshalText() ([]byte, error) { return marshalEnum(onExhaustedNames, uint8(o)) }
+func (o OnExhausted) MarshalText() ([]byte, error) { return marshalEnum(onExhaustedNames, o) }
 
 // UnmarshalText reads "retry" or "stop".
-func (o *OnTimeout) UnmarshalText(text []byte) error {
-	v, err := unmarshalEnum(onTimeoutNames, text)
-	*o = OnTimeout(v)
-	return err
-}
+func (o *OnTimeout) UnmarshalText(text []byte) error { return unmarshalEnum(onTimeoutNames, text, o) }
 
 // UnmarshalText reads "fail" or "pause".
 func (o *OnExhausted) UnmarshalText(text []byte) error {
-	v, err := unmarshalEnum(onExhaustedNames, text)
-	*o = OnExhausted(v)
-	return err
+	return unmarshalEnum(onExhaustedNames, text, o)
 }
 
 // IsZero reports whether no field is set.
@@ -203,39 +199,17 @@ func (p Policy) WithDefaults() Policy {
 	p.Jitter = p.Jitter.withDefaults()
 	p.MaxServerDelay = p.serverDelayCap()
 	p.OnUnknown = max(p.OnUnknown, RepeatUnknown)
-	if p.CrashLimit == 0 {
-		p.CrashLimit = defaultCrashLimit
-	}
-	if len(p.Rules) > 0 {
-		rules := make([]Rule, len(p.Rules))
-		for i, r := range p.Rules {
-			rules[i] = p.ruleWithDefaults(r)
+	p.CrashLimit = cmp.Or(p.CrashLimit, defaultCrashLimit)
+	p.Rules = slices.Clone(p.Rules)
+	for i := range p.Rules {
+		if r := &p.Rules[i]; !r.Stop { // what it does not say, the policy does
+			r.MaxAttempts = cmp.Or(r.MaxAttempts, p.MaxAttempts)
+			r.Backoff = cmp.Or(r.Backoff, p.Backoff).withDefaults()
+			r.Jitter = cmp.Or(r.Jitter, p.Jitter).withDefaults()
+			r.OnUnknown = cmp.Or(r.OnUnknown, p.OnUnknown)
 		}
-		p.Rules = rules
 	}
 	return p
-}
-
-// ruleWithDefaults fills a rule's zero fields from a policy that has none left.
-func (p *Policy) ruleWithDefaults(r Rule) Rule {
-	if r.Stop {
-		return r
-	}
-	if r.MaxAttempts == 0 {
-		r.MaxAttempts = p.MaxAttempts
-	}
-	if r.Backoff == (Backoff{}) {
-		r.Backoff = p.Backoff
-	}
-	if r.Jitter == (Jitter{}) {
-		r.Jitter = p.Jitter
-	}
-	if r.OnUnknown == 0 {
-		r.OnUnknown = p.OnUnknown
-	}
-	r.Backoff = r.Backoff.withDefaults()
-	r.Jitter = r.Jitter.withDefaults()
-	return r
 }
 
 // Delay returns the wait after the k-th failure (k counts from 1) by the
@@ -257,28 +231,19 @@ func (p Policy) AttemptLimit() int {
 // attempts is MaxAttempts with its default. Decide must have an answer for a
 // policy that was never validated too: a negative number is one attempt.
 func (p *Policy) attempts() int {
-	switch {
-	case p.MaxAttempts == 0:
-		return defaultMaxAttempts
-	case p.MaxAttempts < 0:
-		return 1
-	}
-	return p.MaxAttempts
+	return max(cmp.Or(p.MaxAttempts, defaultMaxAttempts), 1)
 }
 
 // serverDelayCap is MaxServerDelay with its default, never negative.
 func (p *Policy) serverDelayCap() time.Duration {
-	if p.MaxServerDelay == 0 {
-		return defaultMaxServerDelay
-	}
-	return max(p.MaxServerDelay, 0)
+	return max(cmp.Or(p.MaxServerDelay, defaultMaxServerDelay), 0)
 }
 
 // bounded reports whether the policy has an end in time.
 func (p *Policy) bounded() bool { return p.Within != 0 && p.Within != Forever }
 
 // enumName returns the name of v, or its number when it has none.
-func enumName(names []string, v uint8) string {
+func enumName[E ~uint8](names []string, v E) string {
 	if int(v) < len(names) {
 		return names[v]
 	}
@@ -286,19 +251,18 @@ func enumName(names []string, v uint8) string {
 }
 
 // marshalEnum writes the name of v.
-func marshalEnum(names []string, v uint8) ([]byte, error) {
+func marshalEnum[E ~uint8](names []string, v E) ([]byte, error) {
 	if int(v) < len(names) {
 		return []byte(names[v]), nil
 	}
 	return nil, fmt.Errorf("the value %d has no name; allowed are 0 to %d", v, len(names)-1)
 }
 
-// unmarshalEnum finds the value that text names.
-func unmarshalEnum(names []string, text []byte) (uint8, error) {
-	for i, name := range names {
-		if name != "" && name == string(text) {
-			return uint8(i), nil
-		}
+// unmarshalEnum sets the value that text names, zero if it names none.
+func unmarshalEnum[E ~uint8](names []string, text []byte, into *E) error {
+	i := slices.Index(names, string(text))
+	if *into = E(max(i, 0)); i < 0 || len(text) == 0 {
+		return fmt.Errorf("%q is not one of %s", text, quoteList(names))
 	}
-	return 0, fmt.Errorf("%q is not one of %s", text, quoteList(names))
+	return nil
 }

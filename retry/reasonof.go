@@ -17,23 +17,17 @@ import (
 // It is empty for an error that no call ended with. An error is final, so that asking again
 // changes nothing, unless the Reason is ReasonCanceled or Reason.Exhausts.
 func ReasonOf(err error) Reason {
-	var exhausted *ExhaustedError
-	var aborted *AbortedError
-	switch {
+	exhausted, is := errors.AsType[*ExhaustedError](err)
+	_, aborted := errors.AsType[*AbortedError](err)
+	switch terminal := IsTerminal(err); {
 	case err == nil:
 		return ReasonSucceeded
-	case errors.As(err, &exhausted) && !terminalAbove(err, exhausted):
+	case is && (!terminal || IsTerminal(exhausted)): // else the mark is outside of it
 		return exhausted.Reason
-	case IsTerminal(err):
+	case terminal:
 		return ReasonTerminal
-	case errors.As(err, &aborted), errors.Is(err, context.Canceled):
+	case aborted, errors.Is(err, context.Canceled):
 		return ReasonCanceled
 	}
 	return ""
-}
-
-// terminalAbove reports whether an error was marked with Terminal outside of another one that
-// it wraps.
-func terminalAbove(err error, inner *ExhaustedError) bool {
-	return IsTerminal(err) && !IsTerminal(inner)
 }

@@ -95,7 +95,7 @@ func TestE4_TypesThatCannotBeReadAreRefusedWhenRegistered(t *testing.T) {
 func TestR11_BuiltInNamesAreTaken(t *testing.T) {
 	for _, name := range []string{
 		retry.TypeError, retry.TypeTimeout, retry.TypeHeartbeatTimeout, retry.TypeQueueTimeout, retry.TypePanic,
-		retry.TypeWorkerLost, retry.TypeCanceled, retry.TypeExhausted, retry.TypeRefused, retry.TypeDeadlineExceeded,
+		retry.TypeWorkerLost, retry.TypeCanceled, retry.TypeExhausted, retry.TypeRefused, retry.TypeDeadlineExceeded, retry.TypeUnknown,
 	} {
 		if got := refusal(func() { retry.RegisterError(name, errors.New(name)) }); !strings.Contains(got, "the name is built in") {
 			t.Errorf("%s: %q", name, got)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/perdure/perdure/internal/notation"
 )
 
 // TimeoutKind says which timeout was exceeded: of a policy, or of a workflow.
@@ -38,6 +40,32 @@ func (k TimeoutKind) TypeName() string {
 		return TypeQueueTimeout
 	}
 	return TypeTimeout
+}
+
+// leavesUnknown reports whether such an attempt may have had its effect: whether it had begun.
+func (k TimeoutKind) leavesUnknown() bool { return k == TimeoutAttempt || k == TimeoutHeartbeat }
+
+// policyTimeout is a timeout that a policy can cause.
+type policyTimeout struct {
+	kind TimeoutKind
+	key  string                       // of its bound in the notation
+	of   func(*Policy) *time.Duration // its bound
+}
+
+var timeouts = []policyTimeout{
+	{TimeoutAttempt, notation.Timeout, func(p *Policy) *time.Duration { return &p.AttemptTimeout }},
+	{TimeoutHeartbeat, notation.Heartbeat, func(p *Policy) *time.Duration { return &p.HeartbeatTimeout }},
+	{TimeoutQueue, notation.Queue, func(p *Policy) *time.Duration { return &p.QueueTimeout }},
+}
+
+// timeoutOf returns the timeout with the name of an error type, nil if it is none.
+func timeoutOf(name string) *policyTimeout {
+	for i := range timeouts {
+		if t := &timeouts[i]; t.kind.TypeName() == name {
+			return t
+		}
+	}
+	return nil
 }
 
 // TimeoutError is the failure of an attempt that exceeded a timeout of its

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -52,30 +53,28 @@ const (
 // The marks Terminal, After, Unknown and NotDone have the name of the error they mark. The name
 // of nil is empty. Classify gives the names of the whole tree.
 func TypeName(err error) string {
-	for {
-		switch e := err.(type) {
-		case nil:
-			return ""
-		case *mark.Terminal:
-			err = e.Err
-		case *mark.After:
-			err = e.Err
-		case *mark.Outcome:
-			err = e.Err
-		default:
-			if name := ownName(err); name != "" {
-				return name
-			}
-			return TypeError
-		}
+	for isMark(err) {
+		err = errors.Unwrap(err)
 	}
+	if err == nil {
+		return ""
+	}
+	return cmp.Or(ownName(err), TypeError)
+}
+
+// isMark reports whether an error only marks the one that it wraps.
+func isMark(err error) bool {
+	switch err.(type) {
+	case *mark.Terminal, *mark.After, *mark.Outcome:
+		return true
+	}
+	return false
 }
 
 // ownName is TypeName, except that it is empty for errors that only add
 // something to those they wrap.
 func ownName(err error) string {
-	switch err.(type) {
-	case *mark.Terminal, *mark.After, *mark.Outcome:
+	if isMark(err) {
 		return ""
 	}
 	if e, ok := err.(interface{ ErrorType() string }); ok {

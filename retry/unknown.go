@@ -3,6 +3,7 @@ package retry
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/mark"
@@ -57,17 +58,13 @@ const (
 var onUnknownNames = []string{"", "repeat", "verify", "pause", "fail"}
 
 // String returns "repeat", "verify", "pause" or "fail", and "" for zero.
-func (o OnUnknown) String() string { return enumName(onUnknownNames, uint8(o)) }
+func (o OnUnknown) String() string { return enumName(onUnknownNames, o) }
 
 // MarshalText writes the name that String gives; an unknown value is an error.
-func (o OnUnknown) MarshalText() ([]byte, error) { return marshalEnum(onUnknownNames, uint8(o)) }
+func (o OnUnknown) MarshalText() ([]byte, error) { return marshalEnum(onUnknownNames, o) }
 
 // UnmarshalText reads "repeat", "verify", "pause" or "fail".
-func (o *OnUnknown) UnmarshalText(text []byte) error {
-	v, err := unmarshalEnum(onUnknownNames, text)
-	*o = OnUnknown(v)
-	return err
-}
+func (o *OnUnknown) UnmarshalText(text []byte) error { return unmarshalEnum(onUnknownNames, text, o) }
 
 // AfterUnknown returns what follows a failure whose outcome is unknown: what the rule for its
 // types says, else the policy, else RepeatUnknown. A lost attempt has the type WorkerLost.
@@ -89,12 +86,7 @@ func (p *Policy) Doubts() bool {
 
 // onUnknown reports whether the policy or one of its rules has this value.
 func (p *Policy) onUnknown(v OnUnknown) bool {
-	for i := range p.Rules {
-		if p.Rules[i].OnUnknown == v {
-			return true
-		}
-	}
-	return p.OnUnknown == v
+	return p.OnUnknown == v || slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.OnUnknown == v })
 }
 
 // UnknownError is the error of a call that ended without knowing whether its last attempt had

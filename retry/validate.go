@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,16 +39,11 @@ type PolicyError struct {
 
 // Error lists all faults.
 func (e *PolicyError) Error() string {
-	var b strings.Builder
-	b.WriteString("invalid retry policy: ")
-	for i, f := range e.Faults {
-		if i > 0 {
-			b.WriteString(". ")
-		}
-		b.WriteString(f.String())
+	var faults []string
+	for _, f := range e.Faults {
+		faults = append(faults, f.String()+".")
 	}
-	b.WriteString(".")
-	return b.String()
+	return "invalid retry policy: " + strings.Join(faults, " ")
 }
 
 // Validate returns nil or a *PolicyError that lists everything that is wrong
@@ -210,10 +206,7 @@ func (f *faults) ruleFields(p *Policy, r *Rule) {
 	f.backoff("Backoff", r.Backoff)
 
 	// What the rule inherits must go with what it has.
-	b := r.Backoff
-	if b == (Backoff{}) {
-		b = p.Backoff
-	}
+	b := cmp.Or(r.Backoff, p.Backoff)
 	f.jitter("Jitter", r.Jitter, b)
 	if r.Jitter == (Jitter{}) && b != p.Backoff {
 		f.decorrelated("Jitter", p.Jitter, b)
@@ -234,8 +227,7 @@ func (f *faults) unreachable(p *Policy) {
 		return
 	}
 	for i, name := range p.Retryable {
-		switch name {
-		case TypeTimeout, TypeHeartbeatTimeout, TypeQueueTimeout:
+		if timeoutOf(name) != nil {
 			f.add(fmt.Sprintf("Retryable[%d]", i), name, "any other type, because OnTimeout is StopOnTimeout; write a rule for the type, or use RetryTimeouts")
 		}
 	}

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,19 +88,24 @@ const DefaultVerifyTimeout = time.Minute
 // VerifyRetry decides when it is asked again; when that gives up, the call ends with an
 // *UnknownError.
 func Verify[T any](f func(context.Context, Doubt) (Found[T], error)) Option {
-	return Option{kind: optionVerify, verify: func(ctx context.Context, d Doubt) (Answer, any, time.Duration, error) {
+	ask := func(ctx context.Context, d Doubt) (Answer, any, time.Duration, error) {
 		found, err := f(ctx, d)
 		return found.answer, found.result, found.after, err
-	}}
+	}
+	return Option{optionVerify, config{verification: verification{ask: ask}}}
 }
 
 // SettleAfter says how long a request of an attempt that has ended may still be under way. The
 // first question waits for that long. Zero, the default, means no wait.
-func SettleAfter(d time.Duration) Option { return Option{kind: optionSettle, settle: d} }
+func SettleAfter(d time.Duration) Option {
+	return Option{optionSettle, config{verification: verification{settle: d}}}
+}
 
 // VerifyRetry is the policy for questions that fail. The zero Policy is five questions with
 // backoff from one second; its AttemptTimeout, one minute if it is zero, bounds each question.
-func VerifyRetry(p Policy) Option { return Option{kind: optionVerifyRetry, verifyRetry: &p} }
+func VerifyRetry(p Policy) Option {
+	return Option{optionVerifyRetry, config{verification: verification{retry: &p}}}
+}
 
 // CheckVerifyRetry returns what is wrong with a policy for questions, nil if nothing is.
 func CheckVerifyRetry(p Policy) error {
@@ -114,12 +120,10 @@ func CheckVerifyRetry(p Policy) error {
 
 // verification is what the options say about questions.
 type verification struct {
-	ask    verifyFunc
+	ask    func(context.Context, Doubt) (answer Answer, result any, after time.Duration, err error)
 	settle time.Duration
 	retry  *Policy
 }
-
-type verifyFunc = func(context.Context, Doubt) (answer Answer, result any, after time.Duration, err error)
 
 // check refuses what cannot be honored.
 func (v *verification) check(p *Policy) error {
@@ -149,9 +153,7 @@ func (v *verification) questions() Policy {
 
 // QuestionPolicy returns a policy for questions with the timeout that they have without one.
 func QuestionPolicy(p Policy) Policy {
-	if p.AttemptTimeout == 0 {
-		p.AttemptTimeout = DefaultVerifyTimeout
-	}
+	p.AttemptTimeout = cmp.Or(p.AttemptTimeout, DefaultVerifyTimeout)
 	return p
 }
 

@@ -3,6 +3,7 @@ package schedule
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -28,6 +29,8 @@ const (
 	// AllowAll fires immediately: any number of runs may be open.
 	AllowAll Overlap = "allow_all"
 )
+
+var overlaps = []Overlap{Skip, BufferOne, BufferAll, CancelOther, TerminateOther, AllowAll}
 
 // MaxBuffered is how many fires of a schedule can wait. Further ones are skipped.
 const MaxBuffered = 1000
@@ -106,18 +109,10 @@ func (s Spec) validateRest() error {
 	if s.CatchUp != 0 && s.CatchUp < MinCatchUp {
 		faults = append(faults, wrong("CatchUp", "is %s; it is at least %s, which a move to another node may take, or zero for %s", s.CatchUp, MinCatchUp, DefaultCatchUp))
 	}
-	if s.Overlap != "" && !s.Overlap.known() {
+	if s.Overlap != "" && !slices.Contains(overlaps, s.Overlap) {
 		faults = append(faults, wrong("Overlap", "is %q; it is %s, %s, %s, %s, %s or %s", s.Overlap, Skip, BufferOne, BufferAll, CancelOther, TerminateOther, AllowAll))
 	}
 	return errors.Join(faults...)
-}
-
-func (o Overlap) known() bool {
-	switch o {
-	case Skip, BufferOne, BufferAll, CancelOther, TerminateOther, AllowAll:
-		return true
-	}
-	return false
 }
 
 // Check returns an error if the policy is unknown.

@@ -43,20 +43,14 @@ func (s Spec) Times() (*Times, error) {
 }
 
 func (s Spec) cronTimes() (*Times, error) {
-	var faults []error
-	cron, err := parseCron(s.Cron)
-	if err != nil {
-		faults = append(faults, err)
-	}
-	zone, err := loadZone(s.TimeZone)
-	if err != nil {
-		faults = append(faults, err)
-	}
+	cron, ofCron := parseCron(s.Cron)
+	zone, ofZone := loadZone(s.TimeZone)
+	faults := []error{ofCron, ofZone}
 	if s.Offset != 0 {
 		faults = append(faults, wrong("Offset", "is set beside Cron; it belongs to Every"))
 	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
 	}
 	return &Times{cron: cron, zone: zone}, nil
 }

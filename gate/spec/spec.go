@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Mode says what happens to the slot of a call while it waits for its retry.
@@ -165,13 +167,7 @@ func (b Breaker) String() string {
 	if b == (Breaker{}) {
 		return "none"
 	}
-	cooldown := b.Cooldown.String()
-	for _, zero := range []string{"0s", "0m"} { // 1h0m0s becomes 1h
-		if short, ok := strings.CutSuffix(cooldown, zero); ok && strings.HasSuffix(short, "m") || ok && strings.HasSuffix(short, "h") {
-			cooldown = short
-		}
-	}
-	text := fmt.Sprintf("%d failures, open for %s", b.Failures, cooldown)
+	text := fmt.Sprintf("%d failures, open for %s", b.Failures, human.Trimmed(b.Cooldown))
 	if b.Wait {
 		text += ", calls wait"
 	}

@@ -55,32 +55,29 @@ func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Pa
 func outcome(ctx context.Context, result history.Payload, err, cause error) (in core.AttemptEnded, step *Transaction) {
 	in = core.AttemptEnded{Outcome: core.Completed, Result: result}
 	commit := seal.AttemptIn(ctx).Commits()
-	if commit != nil && isPending(err) {
+	answer, after := seal.AttemptIn(ctx).Answer()
+	switch {
+	case commit != nil && isPending(err):
 		err = errPendingCommit
-	}
-	if answer, after := seal.AttemptIn(ctx).Answer(); answer != "" && err == nil {
-		if commit != nil {
-			in.Outcome, in.Failure = core.Failed, history.FromError(errUnfoundCommit)
-			return in, nil
-		}
+	case err == nil && answer != "" && commit != nil:
+		err = errUnfoundCommit
+	case err == nil && answer != "":
 		in.Outcome, in.After = core.Outcome(answer), after
-		return in, nil
+	case err == nil && commit != nil:
+		step, in.Transaction = &Transaction{ctx, commit}, true
 	}
 	if err == nil {
-		if commit != nil {
-			step, in.Transaction = &Transaction{ctx, commit}, true
-		}
 		return in, step
 	}
 	in.Outcome, in.Failure = core.Failed, history.FromError(err)
+	timeout, timedOut := cause.(*retry.TimeoutError)
 	switch {
+	case timedOut: // the body returned before the timer fired
+		in.Outcome, in.Failure = core.TimedOut, history.FromError(&retry.TimeoutError{Kind: timeout.Kind, Limit: timeout.Limit, Err: err})
+	case isPending(err):
+		in.Outcome, in.Failure = core.Pending, nil
 	case errors.Is(cause, errShutdown), errors.Is(cause, errLate), errors.Is(cause, errNoSlot):
 		in.Outcome = core.Drained
-	}
-	if timeout, is := cause.(*retry.TimeoutError); is { // the body returned before the timer fired
-		in.Outcome, in.Failure = core.TimedOut, history.FromError(&retry.TimeoutError{Kind: timeout.Kind, Limit: timeout.Limit, Err: err})
-	} else if isPending(err) {
-		in.Outcome, in.Failure = core.Pending, nil
 	}
 	return in, nil
 }

@@ -17,14 +17,6 @@ func TestNumbersAreWrittenAsInTables(t *testing.T) {
 	}
 }
 
-func TestCountsKeepTheirDigits(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1460400: "1,460,400", -1234: "-1,234"} {
-		if got := Thousands(n); got != want {
-			t.Errorf("%d is written %s, want %s", n, got, want)
-		}
-	}
-}
-
 func TestAxesEndAboveTheMost(t *testing.T) {
 	for _, most := range []float64{0.3, 1, 3.7, 9.9, 10, 23.9, 162, 46_000} {
 		marks, end := ticks(most)

@@ -76,9 +76,6 @@ func Number(v float64) string {
 	return whole
 }
 
-// Thousands writes a count with commas, all of its digits.
-func Thousands(n int) string { return commas(strconv.Itoa(n)) }
-
 func commas(digits string) string {
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]

@@ -20,7 +20,7 @@ import (
 // constants, and those of its kinds of failures.
 var builtin = map[string]bool{
 	"Error": true, "Timeout": true, "HeartbeatTimeout": true, "QueueTimeout": true, "Panic": true, "WorkerLost": true,
-	canceled: true, "Exhausted": true, "Refused": true, deadlineExceeded: true,
+	canceled: true, "Exhausted": true, "Refused": true, deadlineExceeded: true, "UnknownOutcome": true,
 }
 
 const (

@@ -22,6 +22,17 @@ const (
 	Neutral Outcome = "neutral"
 )
 
+// OutcomeOf returns what the end of a call says. A failure that no retry can change says nothing.
+func OutcomeOf(reason retry.Reason) Outcome {
+	switch {
+	case reason == retry.ReasonSucceeded:
+		return Success
+	case reason.Exhausts(), reason == retry.ReasonTimeout:
+		return Failure
+	}
+	return Neutral
+}
+
 // Grant says that an attempt may start now.
 type Grant[K comparable] struct {
 	Key     K

@@ -122,17 +122,22 @@ func Plural(n int, one, many string) string {
 }
 
 // Exact is a duration to the millisecond, where Duration would round more: for what is
-// compared. Shorter ones are exact. It leaves out zero parts at the end: 1m, not 1m0s.
+// compared. Shorter ones are exact.
 func Exact(d time.Duration) string {
 	if d >= time.Millisecond {
 		d = d.Round(time.Millisecond)
 	}
+	return Trimmed(d)
+}
+
+// Trimmed is a duration as Go prints it, without zero parts at the end: 1h, not 1h0m0s.
+func Trimmed(d time.Duration) string {
 	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
+	if short, is := strings.CutSuffix(text, "m0s"); is {
+		text = short + "m"
 	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
+	if short, is := strings.CutSuffix(text, "h0m"); is {
+		text = short + "h"
 	}
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -28,7 +29,7 @@ func (in *Inspector) TryPolicy(ctx context.Context, policy retry.Policy, filter 
 	if s, u := bound(filter.Since), bound(filter.Until); u != 0 && s >= u {
 		return nil, &history.InputError{What: "span of time", Problem: fmt.Sprintf("is empty: it begins at %s and ends at %s", filter.Since.UTC().Format(time.RFC3339), filter.Until.UTC().Format(time.RFC3339))}
 	}
-	t := trying{in: in, filter: filter, lab: policylab.New(policy, in.now(), in.draw), names: map[string]string{}}
+	t := trying{in: in, filter: filter, lab: policylab.New(policy, in.now(), in.draw)}
 	for _, partition := range in.group.All() {
 		if err := t.partition(ctx, partition); err != nil {
 			return nil, err
@@ -65,7 +66,6 @@ type trying struct {
 	filter view.TrialFilter
 	lab    *policylab.Lab
 	open   map[callRef]*policylab.Call // calls of the current partition whose first attempt was not read yet
-	names  map[string]string           // one copy of each text
 
 	read, leftOut int
 }
@@ -121,10 +121,10 @@ func (t *trying) add(e *store.LedgerEntry) error {
 	ref := callRef{e.Run, e.Call}
 	c := t.open[ref]
 	if c == nil {
-		c = &policylab.Call{WorkflowID: e.WorkflowID, RunID: e.Run, Name: t.name(e.Name), Number: e.Call}
+		c = &policylab.Call{WorkflowID: e.WorkflowID, RunID: e.Run, Name: oneCopy(e.Name), Number: e.Call}
 		t.open[ref] = c
 	}
-	c.Attempts = append(c.Attempts, t.attempt(&e.Attempt, &d))
+	c.Attempts = append(c.Attempts, attempted(&e.Attempt, &d))
 	if e.Number > 1 {
 		return nil
 	}
@@ -141,9 +141,9 @@ func (t *trying) add(e *store.LedgerEntry) error {
 	return nil
 }
 
-func (t *trying) attempt(a *store.Attempt, d *core.AttemptDetail) policylab.Attempt {
+func attempted(a *store.Attempt, d *core.AttemptDetail) policylab.Attempt {
 	out := policylab.Attempt{
-		Number: a.Number, Outcome: core.Outcome(t.name(a.Outcome)), ErrorType: t.name(a.ErrorType), Reason: retry.Reason(t.name(a.Reason)),
+		Number: a.Number, Outcome: core.Outcome(oneCopy(a.Outcome)), ErrorType: oneCopy(a.ErrorType), Reason: retry.Reason(oneCopy(a.Reason)),
 		Paused: d.Pause, Queued: d.Queued, Started: a.Started, Ended: a.Ended, Next: d.Next, Question: d.Question,
 	}
 	if out.Outcome != core.Failed && out.Outcome != core.TimedOut {
@@ -153,16 +153,10 @@ func (t *trying) attempt(a *store.Attempt, d *core.AttemptDetail) policylab.Atte
 		out.Failure = core.JudgedBy(out.Outcome, out.ErrorType, out.Reason, d.Delay)
 	}
 	for i, name := range out.Failure.Types {
-		out.Failure.Types[i] = t.name(name)
+		out.Failure.Types[i] = oneCopy(name)
 	}
 	return out
 }
 
-// name returns the shared copy of a text.
-func (t *trying) name(text string) string {
-	if known, ok := t.names[text]; ok {
-		return known
-	}
-	t.names[text] = text
-	return text
-}
+// oneCopy returns the one copy of a text that stands in many records.
+func oneCopy(text string) string { return unique.Make(text).Value() }

@@ -16,7 +16,7 @@ type row struct {
 var table = []row{
 	{
 		pkg: "internal/human",
-		why: "the command and the dashboard say durations, times and texts of others in the same words",
+		why: "the command and the dashboard say durations, times and texts of others in the same words; policies and gates print theirs by it",
 	},
 	{
 		pkg: "internal/see",
@@ -68,7 +68,7 @@ var table = []row{
 	},
 	{
 		pkg: "retry",
-		may: []string{"internal/attemptkey", "internal/errname", "internal/firstlast", "internal/lossy", "internal/mark", "internal/notation"},
+		may: []string{"internal/attemptkey", "internal/errname", "internal/firstlast", "internal/human", "internal/lossy", "internal/mark", "internal/notation"},
 		why: "the policy is useful without the engine, so it brings nothing along but plain tables",
 	},
 	{
@@ -92,6 +92,7 @@ var table = []row{
 	},
 	{
 		pkg: "gate/spec",
+		may: []string{"internal/human"},
 		why: "users write these types, the format of history holds them and the machine obeys them: they stand below all three",
 	},
 	{

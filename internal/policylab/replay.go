@@ -48,14 +48,12 @@ type replay struct {
 	lastType string
 }
 
-// run replays the call and returns the number of attempts.
-func (r *replay) run() int {
-	c := r.call
-	r.number, r.due = c.Attempts[0].Number, c.due(0)
+// run replays the call.
+func (r *replay) run() {
+	r.number, r.due = r.call.Attempts[0].Number, r.call.due(0)
 	for r.ending == "" {
 		r.attempt()
 	}
-	return r.number
 }
 
 // attempt replays the current attempt and decides what follows.
@@ -147,12 +145,8 @@ func (r *replay) failed(a *Attempt, failure *core.Judged, ended int64) {
 	switch {
 	case d.Pause && exact && recorded && !a.Reason.Retries(): // an operator resumed it
 		r.follow(a, failure)
-	case d.Pause:
-		r.end(view.EndedPaused, ended)
-	case d.Reason == retry.ReasonCanceled:
-		r.end(view.EndedCanceled, ended)
 	case !d.Retry:
-		r.end(view.EndedFailed, ended)
+		r.end(stopped(d), ended)
 	case exact && a.Reason.Retries() && (d.At.UnixNano() == a.Next || a.Next == 0 && d.Delay == 0):
 		r.wait = d.Delay
 		if !recorded {
@@ -208,8 +202,11 @@ func (r *replay) follow(a *Attempt, failure *core.Judged) {
 }
 
 func stopped(d retry.Decision) string {
-	if d.Pause {
+	switch {
+	case d.Pause:
 		return view.EndedPaused
+	case d.Reason == retry.ReasonCanceled:
+		return view.EndedCanceled
 	}
 	return view.EndedFailed
 }

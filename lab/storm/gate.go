@@ -56,18 +56,8 @@ func (g *entrance) retry(c call, d retry.Decision) bool {
 	return allowed
 }
 
-// done says that a task has ended, and why. Failures that no retry can change say
-// nothing of what is behind the gate.
-func (g *entrance) done(task int32, reason retry.Reason) {
-	switch {
-	case reason == retry.ReasonSucceeded:
-		g.leave(task, gates.Success)
-	case reason.Exhausts(), reason == retry.ReasonTimeout:
-		g.leave(task, gates.Failure)
-	default:
-		g.leave(task, gates.Neutral)
-	}
-}
+// done says that a task has ended, and why.
+func (g *entrance) done(task int32, reason retry.Reason) { g.leave(task, gates.OutcomeOf(reason)) }
 
 // leave withdraws a task.
 func (g *entrance) leave(task int32, outcome gates.Outcome) {

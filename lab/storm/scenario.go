@@ -1,6 +1,7 @@
 package storm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -104,12 +105,7 @@ func Slow(from, to time.Duration, times float64) Fault {
 func (f *Fault) holds(at time.Duration) bool { return f.From <= at && at < f.To }
 
 // until is Until with its default.
-func (s *Scenario) until() time.Duration {
-	if s.Until == 0 {
-		return DefaultUntil
-	}
-	return s.Until
-}
+func (s *Scenario) until() time.Duration { return cmp.Or(s.Until, DefaultUntil) }
 
 // recovery is when the last fault is over that is over before the end; zero
 // without faults.

@@ -1,6 +1,7 @@
 package storm
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -48,16 +49,10 @@ func (s Server) check(*Scenario) error {
 }
 
 func (s Server) open(w *world) service {
-	if s.Refusal == 0 {
-		s.Refusal = DefaultRefusal
-	}
+	s.Refusal = cmp.Or(s.Refusal, DefaultRefusal)
 	r := &running{Server: s, w: w, failures: make([]retry.Failure, len(w.Faults)), overloaded: failure(TypeOverloaded, s.RetryAfter)}
 	for i, f := range w.Faults {
-		name := f.Type
-		if name == "" {
-			name = TypeUnavailable
-		}
-		r.failures[i] = failure(name, f.RetryAfter)
+		r.failures[i] = failure(cmp.Or(f.Type, TypeUnavailable), f.RetryAfter)
 	}
 	return r
 }

@@ -26,11 +26,8 @@ type Client struct {
 // and sends each request once, even if a kept connection breaks. Give by a Timeout, or
 // the policy an AttemptTimeout.
 func New(by *http.Client, options ...Option) *Client {
-	if by == nil {
-		by = http.DefaultClient
-	}
-	single := *by
-	single.Transport = once{by.Transport}
+	single := *cmp.Or(by, http.DefaultClient)
+	single.Transport = once{single.Transport}
 	return &Client{http: &single, settings: newSettings(options)}
 }
 

@@ -1,6 +1,7 @@
 package httpretry
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,11 +25,7 @@ import (
 type once struct{ by http.RoundTripper }
 
 func (o once) RoundTrip(req *http.Request) (*http.Response, error) {
-	by := o.by
-	if by == nil {
-		by = http.DefaultTransport
-	}
-	out := unrepeatable(req)
+	by, out := cmp.Or(o.by, http.DefaultTransport), unrepeatable(req)
 	if out.Body == nil || out.Body == http.NoBody {
 		return refusedOnce(by, out)
 	}

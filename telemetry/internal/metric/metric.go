@@ -194,11 +194,7 @@ func (d *Distribution) Observe(ns int64, labels ...string) {
 	b.sum += uint64(ns)
 	d.mu.Unlock()
 	if d.Tell != nil {
-		kept := make([]string, len(labels))
-		for i := range kept {
-			kept[i] = value
-		}
-		d.Tell(seconds, kept)
+		d.Tell(seconds, slices.Repeat([]string{value}, len(labels)))
 	}
 }
 
