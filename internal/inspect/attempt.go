@@ -55,9 +55,9 @@ func (in *Inspector) CallMade(ctx context.Context, row *store.Run, call int64) (
 		return "", "", err
 	}
 	found := false
-	_, err = in.each(ctx, row, &start, 0, mostTurns, func(turns []core.StoredTurn, _ []*history.DamageError) (more bool) {
-		for i := range turns {
-			for _, ev := range turns[i].Events {
+	_, err = in.each(ctx, row, &start, 0, mostTurns, func(some stretch) (more bool) {
+		for i := range some.turns {
+			for _, ev := range some.turns[i].Events {
 				if _, begins := callKinds[ev.Kind]; begins && ev.Call == call {
 					name, queue, found = ev.Name, ev.Queue, true
 				}

@@ -141,31 +141,20 @@ func logOf(kind, name string, notes []core.Note) (log []view.AuditRecord) {
 // auditRuns adds the operations on the runs that started last. It skips runs outside of the
 // requested time. It reads the whole history of a run.
 func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
-	filter, last := Bounded(store.Filter{Partitions: in.group.All(), Until: a.filter.Until, Before: a.filter.Before}), ""
-	for {
-		filter.Limit = min(auditPage, a.filter.Runs-a.out.Runs+1)
-		rows, err := in.db.List(ctx, filter)
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			if row := &rows[i]; row.Closed == 0 || !time.Unix(0, row.Closed).Before(a.filter.Since) {
-				if a.out.Runs == a.filter.Runs || a.turns <= 0 {
-					a.out.Unread, a.out.Searched = true, last
-					return nil
-				}
-				a.out.Runs++
-				last = row.ID
-				if err := in.auditRun(ctx, row, a); err != nil {
-					return err
-				}
-			}
-		}
-		if len(rows) < filter.Limit {
+	last := ""
+	filter := store.Filter{Partitions: in.group.All(), Until: a.filter.Until, Before: a.filter.Before, Limit: min(auditPage, a.filter.Runs+1)}
+	return in.eachRow(ctx, Bounded(filter), func(row *store.Run) error {
+		switch {
+		case row.Closed != 0 && time.Unix(0, row.Closed).Before(a.filter.Since):
 			return nil
+		case a.out.Runs == a.filter.Runs || a.turns <= 0:
+			a.out.Unread, a.out.Searched = true, last
+			return errEnough
 		}
-		filter.Before = rows[len(rows)-1].ID
-	}
+		a.out.Runs++
+		last = row.ID
+		return in.auditRun(ctx, row, a)
+	})
 }
 
 // auditRun adds the operations on a run. Operations in copied history belong to the run

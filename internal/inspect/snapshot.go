@@ -58,15 +58,15 @@ func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int, also 
 	if s, err = in.unread(ctx, row); err != nil {
 		return nil, false, err
 	}
-	part := mostTurns
+	n := mostTurns
 	if limit > 0 {
-		part = min(part, limit)
+		n = min(n, limit)
 	}
-	complete, err = in.each(ctx, row, &s.Start, 0, part, func(turns []core.StoredTurn, damage []*history.DamageError) (more bool) {
-		s.add(turns, damage)
-		for i := range turns {
+	complete, err = in.each(ctx, row, &s.Start, 0, n, func(some stretch) (more bool) {
+		s.add(some)
+		for i := range some.turns {
 			for _, f := range also {
-				f(s, &turns[i])
+				f(s, &some.turns[i])
 			}
 		}
 		return limit == 0
@@ -113,15 +113,23 @@ func (in *Inspector) nameOwners(ctx context.Context, row *store.Run, s *Snapshot
 	return err
 }
 
-// each reads the history of a run after a turn, in parts of n turns, until part wants no
+// stretch is a part of a history, as it was read.
+type stretch struct {
+	turns  []core.StoredTurn
+	damage []*history.DamageError
+	rows   int // how many turns are on record, readable or not
+}
+
+// each reads the history of a run after a turn, in parts of n turns, until do wants no
 // more. It reports whether it read everything. It keeps at most one part in memory.
-func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.Start, after int64, n int, part func([]core.StoredTurn, []*history.DamageError) (more bool)) (complete bool, err error) {
+func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.Start, after int64, n int, do func(stretch) (more bool)) (complete bool, err error) {
 	for {
 		stored, err := in.db.History(ctx, row.Partition, row.ID, after, n)
 		if err != nil {
 			return false, err
 		}
-		more := part(record.Turns(start, after, stored))
+		turns, damage := record.Turns(start, after, stored)
+		more := do(stretch{turns, damage, len(stored)})
 		if len(stored) < n {
 			return true, nil
 		}
@@ -133,7 +141,8 @@ func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.St
 }
 
 // add processes a part of the history.
-func (s *Snapshot) add(turns []core.StoredTurn, damage []*history.DamageError) {
+func (s *Snapshot) add(some stretch) {
+	turns, damage := some.turns, some.damage
 	unread := slices.ContainsFunc(s.Damage, func(d *history.DamageError) bool { return d.Turn > 0 })
 	for i := range turns {
 		t := &turns[i]
