@@ -184,9 +184,7 @@ func closedAttempt(start *history.Start, turn int64, name string, began, ev *his
 	if ev.Kind == history.CallCompleted {
 		a.Reason = string(retry.ReasonSucceeded)
 	}
-	if ev.Failure != nil {
-		a.ErrorType, a.Message = ev.Failure.TypeName(), ev.Failure.Message
-	}
+	a.Message, a.ErrorType = told(ev.Failure)
 	return a
 }
 

@@ -30,9 +30,7 @@ type startEvent struct {
 // of errors.
 func shown(t core.StoredTurn, ev history.Event) TurnEvent {
 	s := TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev}
-	if ev.Failure != nil {
-		s.ErrorType = ev.Failure.TypeName()
-	}
+	_, s.ErrorType = told(ev.Failure)
 	if ev.Retry != nil {
 		sum := *ev.Retry
 		sum.LastErrorType = ev.LastErrorType()
@@ -89,9 +87,7 @@ func beginning(start *history.Start, unread error) (view.Event, error) {
 		return damagedEvent(damageOf(unread))
 	}
 	first := startEvent{Start: start}
-	if start.Failure != nil {
-		first.ErrorType = start.Failure.TypeName()
-	}
+	_, first.ErrorType = told(start.Failure)
 	text, err := json.Marshal(first)
 	return view.Event{Number: 1, Time: at(start.Created), Kind: string(history.RunStarted), Name: start.Type, ErrorType: first.ErrorType, Record: text}, err
 }

@@ -219,9 +219,7 @@ func blockInBackoff(began, backoff openEvent) view.Call {
 		policy = &retry.Policy{}
 	}
 	retriedBy(&p, policy, began.at())
-	if f := backoff.Failure; f != nil {
-		p.LastError, p.LastErrorType = f.Message, f.TypeName()
-	}
+	p.LastError, p.LastErrorType = told(backoff.Failure)
 	return p
 }
 
@@ -260,9 +258,7 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 			p.Crashes, p.NoOtherBuild = s.builds.crashes(progress)
 			p.Crashed = optional(failedAt(progress))
 		}
-		if progress.Last != nil {
-			p.LastError, p.LastErrorType = progress.Last.Message, progress.Last.TypeName()
-		}
+		p.LastError, p.LastErrorType = told(progress.Last)
 		switch {
 		case ahead(&row, progress, s.read):
 			p.State, p.Next = view.CallBackoff, optional(progress.StartedAt)
@@ -304,12 +300,8 @@ func doubtOf(d *core.Doubt) *view.Doubt {
 		Attempt: d.Attempt, ID: d.ID, Outcome: string(d.Outcome), Node: d.Node, Started: optional(d.Started), Ended: optional(d.Ended),
 		Question: d.Question, Asking: d.Asking,
 	}
-	if d.Failure != nil {
-		seen.Error = d.Failure.Message
-	}
-	if d.Said != nil {
-		seen.Answer = d.Said.Message
-	}
+	seen.Error, _ = told(d.Failure)
+	seen.Answer, _ = told(d.Said)
 	return seen
 }
 

@@ -137,9 +137,7 @@ func (o *obstacles) ofRow(c *store.Call, workflow string) view.Wait {
 		return damagedWait(w, damage)
 	}
 	w.Failures = p.Failures
-	if p.Last != nil {
-		w.Error, w.ErrorType = p.Last.Message, p.Last.TypeName()
-	}
+	w.Error, w.ErrorType = told(p.Last)
 	switch since := cmp.Or(p.QueuedAt, p.First); {
 	case c.State == store.Backoff:
 		w.Since, w.Until = optional(failedAt(p)), optional(c.Due)
