@@ -46,6 +46,12 @@ func (f *foresight) add(ctx context.Context, row *store.Run, in *core.Control, f
 // retries says which calls would not start an attempt: those that wait for one already, those that
 // would be refused, those whose activity is paused, and those for which a gate has no slot.
 func (f *foresight) retries(ctx context.Context, row *store.Run, in *core.Control, found []view.ControlRecord) error {
+	if d, err := core.DecodeDetail(row.Detail); err == nil && d.Paused != nil {
+		for i := range found {
+			found[i].Outcome, found[i].Note = view.Refused, core.RunIsPaused
+		}
+		return nil
+	}
 	rows, err := f.client.db.Calls(ctx, row.Partition, row.ID)
 	if err == nil && f.paused == nil {
 		err = f.readPaused(ctx)

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -74,6 +75,27 @@ func TestE60_ADryRunOfRetriesCountsSlotsOfGates(t *testing.T) {
 		one, err = a.Preview(a.ctx, "b0", core.Control{Operation: core.RetryNow})
 		if err != nil || one[0].Outcome != view.Unchanged {
 			a.Errorf("of a call that waits or runs: %+v, %v", one, err)
+		}
+	})
+}
+
+// TestE60_ADryRunOfRetriesKnowsPausedRuns: they refuse what starts an attempt, as the dry run says.
+func TestE60_ADryRunOfRetriesKnowsPausedRuns(t *testing.T) {
+	here(t, func(a *asker) {
+		a.wait("w")
+		_, err := a.Control(a.ctx, "w", "", core.Control{Operation: core.PauseTheRun})
+		a.Must(err)
+		a.settle()
+		dry, err := a.Preview(a.ctx, "w", core.Control{Operation: core.RetryNow})
+		a.Must(err)
+		var refused *RefusedError
+		if _, err := a.Control(a.ctx, "w", "", core.Control{Operation: core.RetryNow}); !errors.As(err, &refused) {
+			a.Fatalf("a paused run answers %v", err)
+		}
+		for _, r := range dry {
+			if r.Outcome != refused.Record.Outcome || r.Note != refused.Record.Note {
+				a.Errorf("it is foreseen as %+v, and comes as %+v", r, refused.Record)
+			}
 		}
 	})
 }
