@@ -143,7 +143,7 @@ func logOf(kind, name string, notes []core.Note) (log []view.AuditRecord) {
 func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
 	last := ""
 	filter := store.Filter{Partitions: in.group.All(), Until: a.filter.Until, Before: a.filter.Before, Limit: min(auditPage, a.filter.Runs+1)}
-	return in.eachRow(ctx, Bounded(filter), func(row *store.Run) error {
+	return wanted(in.eachRow(ctx, Bounded(filter), func(row *store.Run) error {
 		switch {
 		case row.Closed != 0 && time.Unix(0, row.Closed).Before(a.filter.Since):
 			return nil
@@ -154,7 +154,7 @@ func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
 		a.out.Runs++
 		last = row.ID
 		return in.auditRun(ctx, row, a)
-	})
+	}))
 }
 
 // auditRun adds the operations on a run. Operations in copied history belong to the run

@@ -24,9 +24,6 @@ const (
 	settled = 10 * time.Minute
 )
 
-// errFull says that no further finding is wanted.
-var errFull = errors.New("there are as many findings as are wanted")
-
 // doctor checks everything on record.
 type doctor struct {
 	in    *Inspector
@@ -62,7 +59,7 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 	for _, look := range []func() error{
 		func() error { return d.database(ctx) }, func() error { return d.activities(ctx) }, func() error { return d.runs(ctx, &f) }, func() error { return d.gates(ctx) }, func() error { return d.schedules(ctx) },
 	} {
-		if err := look(); err != nil && !errors.Is(err, errFull) {
+		if err := look(); wanted(err) != nil {
 			return nil, err
 		}
 	}
@@ -71,11 +68,11 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 	return &d.out, nil
 }
 
-// find adds a finding. It returns errFull if the limit is reached.
+// find adds a finding. It returns errEnough if the limit is reached.
 func (d *doctor) find(f view.Finding) error {
 	if len(d.out.Findings) == d.limit {
 		d.out.More = true
-		return errFull
+		return errEnough
 	}
 	d.out.Findings = append(d.out.Findings, f)
 	return nil
