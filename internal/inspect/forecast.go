@@ -72,7 +72,7 @@ func (in *Inspector) addDeparted(ctx context.Context, o *obstacles, sum *summary
 	rows, err := in.db.List(ctx, Bounded(store.Filter{
 		Partitions: in.group.All(), Status: []store.Status{store.Running}, Until: time.Unix(0, latest+1), Limit: statusCalls,
 	}))
-	sum.partly[view.WaitBuild] = len(rows) == statusCalls
+	sum.partly = len(rows) == statusCalls
 	slices.SortStableFunc(rows, func(a, b store.Run) int { return cmp.Compare(dueAt(&a), dueAt(&b)) }) // the example is the one that is due first
 	for i := range rows {
 		row := &rows[i]
