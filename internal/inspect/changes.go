@@ -149,7 +149,7 @@ func withSuspect(all []view.Suspect, s view.Suspect) []view.Suspect {
 // addOperations tells the latest operations that are on record for the group as a whole.
 func (in *Inspector) addOperations(ctx context.Context, c *view.Changes) error {
 	a := &auditor{filter: view.AuditFilter{Since: c.Since, Limit: notesRead}}
-	if err := errors.Join(in.auditSwitches(ctx, a), in.auditCanaries(ctx, a)); err != nil {
+	if err := in.auditSwitches(ctx, a); err != nil {
 		return err
 	}
 	notes, err := in.db.Waiting(ctx, store.CallFilter{Partitions: in.group.All(), State: store.Noted, Limit: notesRead})
