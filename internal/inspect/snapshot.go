@@ -35,15 +35,12 @@ type Snapshot struct {
 	open      leftOpen
 }
 
-// GatesOf returns the gates of an open call, in the order in which it asks them, and the limit
-// that the call declares for each.
-func (s *Snapshot) GatesOf(call int64) (names []string, limits []int) {
+// GatesOf returns the gates of an open call as it declares them, in the order in which it asks them.
+func (s *Snapshot) GatesOf(call int64) []history.GateSpec {
 	if ev, is := s.open.calls[call]; is {
-		for i := range ev.Gates {
-			names, limits = append(names, ev.Gates[i].Name), append(limits, ev.Gates[i].Limit)
-		}
+		return ev.Gates
 	}
-	return names, limits
+	return nil
 }
 
 // Read reads a run.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -83,8 +84,7 @@ func (f *foresight) retries(ctx context.Context, row *store.Run, in *core.Contro
 				return err
 			}
 		}
-		names, limits := s.GatesOf(r.Call)
-		why, err := f.enter(ctx, core.TicketKey{Workflow: row.WorkflowID, Run: row.ID, Call: r.Call}, names, limits)
+		why, err := f.enter(ctx, core.TicketKey{Workflow: row.WorkflowID, Run: row.ID, Call: r.Call}, s.GatesOf(r.Call))
 		if err != nil {
 			return err
 		}
@@ -125,10 +125,10 @@ func foreseeRetry(call *store.Call, p *core.Progress, in *core.Control, paused b
 // enter takes the slots that an attempt of a call needs, and returns the gate at which it would
 // wait instead and why, "" for none. The call asks one gate after the other, and keeps none of
 // them while it waits for another.
-func (f *foresight) enter(ctx context.Context, call core.TicketKey, names []string, limits []int) (string, error) {
+func (f *foresight) enter(ctx context.Context, call core.TicketKey, gates []history.GateSpec) (string, error) {
 	var needed []*room
-	for i, name := range names {
-		g, err := f.room(ctx, name, limits[i])
+	for i := range gates {
+		g, err := f.room(ctx, gates[i].Name, gates[i].Limit)
 		switch {
 		case err != nil:
 			return "", err
