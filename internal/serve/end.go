@@ -176,17 +176,12 @@ func (s *Server) say() bool {
 	return len(s.ends) == 0
 }
 
-// pause returns how long until the next end is due.
+// pause returns how long until the next end is due. There is one.
 func (s *Server) pause() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var first time.Time
-	for _, e := range s.ends {
-		if first.IsZero() || e.due.Before(first) {
-			first = e.due
-		}
-	}
-	return max(0, time.Until(first))
+	first := slices.MinFunc(s.ends, func(a, b *end) int { return a.due.Compare(b.due) })
+	return max(0, time.Until(first.due))
 }
 
 // postBeat posts a heartbeat. It returns an error if another try may succeed.
