@@ -90,10 +90,7 @@ func (b *bulk) these(ctx context.Context, ids []string) error {
 	for some := range slices.Chunk(ids, bulkPage) {
 		found := make([]*store.Run, len(some))
 		err := errors.Join(inParallel(len(some), bulkWorkers, func(i int) (err error) {
-			found[i], err = b.client.read.Find(ctx, some[i], "")
-			if errors.Is(err, store.ErrNotFound) {
-				err = nil
-			}
+			found[i], err = ifFound(b.client.read.Find(ctx, some[i], ""))
 			return err
 		})...)
 		if err != nil {
