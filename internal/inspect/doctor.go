@@ -26,9 +26,9 @@ const (
 
 // doctor checks everything on record.
 type doctor struct {
-	in    *Inspector
-	limit int
-	out   view.Checkup
+	in     *Inspector
+	filter view.DoctorFilter
+	out    view.Checkup
 	// coded are the reasons why documents cannot be decoded. Without a key that affects all
 	// documents of a database, so one finding per reason is enough.
 	coded     map[string]*undecoded
@@ -52,14 +52,13 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 	if err := checkLimit(f.Limit); err != nil {
 		return nil, err
 	}
+	f.Limit = cmp.Or(f.Limit, 1000)
 	if f.Progress == nil {
 		f.Progress = func(int) {}
 	}
-	d := &doctor{in: in, limit: cmp.Or(f.Limit, 1000), out: view.Checkup{Findings: []view.Finding{}}, coded: map[string]*undecoded{}, obstacles: &obstacles{in: in}}
-	for _, look := range []func() error{
-		func() error { return d.database(ctx) }, func() error { return d.activities(ctx) }, func() error { return d.runs(ctx, &f) }, func() error { return d.gates(ctx) }, func() error { return d.schedules(ctx) },
-	} {
-		if err := look(); wanted(err) != nil {
+	d := &doctor{in: in, filter: f, out: view.Checkup{Findings: []view.Finding{}}, coded: map[string]*undecoded{}, obstacles: &obstacles{in: in}}
+	for _, look := range []func(context.Context) error{d.database, d.activities, d.runs, d.gates, d.schedules} {
+		if err := look(ctx); wanted(err) != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +69,7 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 
 // find adds a finding. It returns errEnough if the limit is reached.
 func (d *doctor) find(f view.Finding) error {
-	if len(d.out.Findings) == d.limit {
+	if len(d.out.Findings) == d.filter.Limit {
 		d.out.More = true
 		return errEnough
 	}
@@ -174,19 +173,19 @@ func (d *doctor) activities(ctx context.Context) error {
 // runs reads the runs partition by partition. Order does not matter here, and a page then
 // costs only what is on it; the newest of all partitions would be chosen from a page of
 // each.
-func (d *doctor) runs(ctx context.Context, f *view.DoctorFilter) error {
+func (d *doctor) runs(ctx context.Context) error {
 	for _, partition := range d.in.group.All() {
-		filter := Bounded(store.Filter{Partitions: []int{partition}, Since: f.Since, Limit: doctorRuns})
+		filter := Bounded(store.Filter{Partitions: []int{partition}, Since: d.filter.Since, Limit: doctorRuns})
 		err := d.in.eachRow(ctx, filter, func(row *store.Run) error {
 			if d.out.Runs++; d.out.Runs%doctorRuns == 0 {
-				f.Progress(d.out.Runs)
+				d.filter.Progress(d.out.Runs)
 			}
 			return d.run(ctx, row)
 		})
 		if err != nil {
 			return err
 		}
-		f.Progress(d.out.Runs)
+		d.filter.Progress(d.out.Runs)
 	}
 	return nil
 }
