@@ -74,22 +74,16 @@ func (in *Inspector) CallMade(ctx context.Context, row *store.Run, call int64) (
 // merged returns the attempts in the ledger and, of the others, those that are in flight or
 // closed a call, in order.
 func merged(kept []store.Attempt, closed, inFlight []view.Attempt) []view.Attempt {
-	out := make([]view.Attempt, 0, len(kept)+len(closed))
-	known := map[core.AttemptRef]bool{}
+	out := make([]view.Attempt, 0, len(kept)+len(closed)+len(inFlight))
 	for _, a := range kept {
-		known[core.AttemptRef{Call: a.Call, Attempt: a.Number}] = true
 		out = append(out, attemptOf(a))
 	}
-	for _, v := range slices.Concat(closed, inFlight) {
-		if ref := (core.AttemptRef{Call: v.Call, Attempt: v.Number}); !known[ref] {
-			known[ref] = true
-			out = append(out, v)
-		}
-	}
-	slices.SortFunc(out, func(a, b view.Attempt) int {
+	out = append(append(out, closed...), inFlight...)
+	// Of an attempt that was found twice, the first wins.
+	slices.SortStableFunc(out, func(a, b view.Attempt) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
 	})
-	return out
+	return slices.CompactFunc(out, func(a, b view.Attempt) bool { return a.Place() == b.Place() })
 }
 
 // notKept sets, for each attempt after a place, how many attempts are missing before it.
