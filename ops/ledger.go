@@ -16,10 +16,8 @@ import (
 // A success at the first try has no record there: see perdure.Handle.Attempts and
 // ActivityStats.
 func FindAttempts(ctx context.Context, e *perdure.Engine, filter view.AttemptFilter) (attempts []view.FoundAttempt, next string, err error) {
-	if attempts, next, err = inside(e).FindAttempts(ctx, filter); err != nil {
-		return nil, "", failed(err, "find attempts")
-	}
-	return attempts, next, nil
+	attempts, next, err = inside(e).FindAttempts(ctx, filter)
+	return attempts, next, failed(err, "find attempts")
 }
 
 // FindCalls returns the calls in the ledgers of all runs, each with sums over its
@@ -27,10 +25,8 @@ func FindAttempts(ctx context.Context, e *perdure.Engine, filter view.AttemptFil
 // calls that needed more attempts than that; the other conditions are about the latest
 // attempt of the call. It pages like FindAttempts.
 func FindCalls(ctx context.Context, e *perdure.Engine, filter view.AttemptFilter) (calls []view.CallAttempts, next string, err error) {
-	if calls, next, err = inside(e).FindCalls(ctx, filter); err != nil {
-		return nil, "", failed(err, "find calls")
-	}
-	return calls, next, nil
+	calls, next, err = inside(e).FindCalls(ctx, filter)
+	return calls, next, failed(err, "find calls")
 }
 
 // ActivityStats returns how the calls of each activity and step ended between two times,

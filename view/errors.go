@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/retry"
@@ -60,15 +61,10 @@ func (e *ChangedError) Error() string {
 type RefusedError struct{ Record ControlRecord }
 
 func (e *RefusedError) Error() string {
-	r, ofRun := &e.Record, false
-	switch r.Operation {
-	case "cancel", "terminate", "signal", "pause-run", "resume-run", "reset", "move-runs", "fork":
-		ofRun = true
-	}
-	switch {
-	case ofRun, r.Call == 0: // the run refuses it, whatever it is for
+	r := &e.Record
+	ofRun := []string{"cancel", "terminate", "signal", "pause-run", "resume-run", "reset", "move-runs", "fork"}
+	if r.Call == 0 || slices.Contains(ofRun, r.Operation) { // the run refuses it, whatever it is for
 		return fmt.Sprintf("%s is refused: %s", r.Operation, r.Note)
-	default:
-		return fmt.Sprintf("%s of call %d (%s) is refused: %s", r.Operation, r.Call, r.Name, r.Note)
 	}
+	return fmt.Sprintf("%s of call %d (%s) is refused: %s", r.Operation, r.Call, r.Name, r.Note)
 }

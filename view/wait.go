@@ -1,6 +1,9 @@
 package view
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // What a call or a run waits for: the values of Wait.For, the most serious first. The
 // first ones, up to WaitGatePaused, end only when a person acts.
@@ -43,10 +46,8 @@ var waits = []string{
 
 // WaitRank orders the values of Wait.For: the most serious has the lowest rank.
 func WaitRank(kind string) int {
-	for rank, w := range waits {
-		if w == kind {
-			return rank
-		}
+	if rank := slices.Index(waits, kind); rank >= 0 {
+		return rank
 	}
 	return len(waits)
 }

@@ -69,7 +69,7 @@ func (o operations) answer(c *Call, in *Control) (outcome, note string) {
 	case !c.attempted() && !block:
 		return Refused, "it is neither an activity nor a step"
 	case o.journal.paused != nil && (in.Operation == RetryNow || in.Operation == ResumeCall):
-		return Refused, "its run is paused: no attempt starts until the run is resumed"
+		return Refused, RunIsPaused
 	case block && in.Operation == RetryNow:
 		return Applied, ""
 	case block && in.Operation != EditPolicy:
@@ -112,6 +112,9 @@ func (o operations) answer(c *Call, in *Control) (outcome, note string) {
 	}
 	return Applied, ""
 }
+
+// RunIsPaused says why no call of a run is retried.
+const RunIsPaused = "its run is paused: no attempt starts until the run is resumed"
 
 func (o operations) answerRetry(c *Call, in *Control) (outcome, note string) {
 	switch {

@@ -55,9 +55,9 @@ func (in *Inspector) CallMade(ctx context.Context, row *store.Run, call int64) (
 		return "", "", err
 	}
 	found := false
-	_, err = in.each(ctx, row, &start, 0, mostTurns, func(turns []core.StoredTurn, _ []*history.DamageError) (more bool) {
-		for i := range turns {
-			for _, ev := range turns[i].Events {
+	_, err = in.each(ctx, row, &start, 0, mostTurns, func(some stretch) (more bool) {
+		for i := range some.turns {
+			for _, ev := range some.turns[i].Events {
 				if _, begins := callKinds[ev.Kind]; begins && ev.Call == call {
 					name, queue, found = ev.Name, ev.Queue, true
 				}
@@ -74,22 +74,16 @@ func (in *Inspector) CallMade(ctx context.Context, row *store.Run, call int64) (
 // merged returns the attempts in the ledger and, of the others, those that are in flight or
 // closed a call, in order.
 func merged(kept []store.Attempt, closed, inFlight []view.Attempt) []view.Attempt {
-	out := make([]view.Attempt, 0, len(kept)+len(closed))
-	known := map[core.AttemptRef]bool{}
+	out := make([]view.Attempt, 0, len(kept)+len(closed)+len(inFlight))
 	for _, a := range kept {
-		known[core.AttemptRef{Call: a.Call, Attempt: a.Number}] = true
 		out = append(out, attemptOf(a))
 	}
-	for _, v := range slices.Concat(closed, inFlight) {
-		if ref := (core.AttemptRef{Call: v.Call, Attempt: v.Number}); !known[ref] {
-			known[ref] = true
-			out = append(out, v)
-		}
-	}
-	slices.SortFunc(out, func(a, b view.Attempt) int {
+	out = append(append(out, closed...), inFlight...)
+	// Of an attempt that was found twice, the first wins.
+	slices.SortStableFunc(out, func(a, b view.Attempt) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
 	})
-	return out
+	return slices.CompactFunc(out, func(a, b view.Attempt) bool { return a.Place() == b.Place() })
 }
 
 // notKept sets, for each attempt after a place, how many attempts are missing before it.
@@ -184,9 +178,7 @@ func closedAttempt(start *history.Start, turn int64, name string, began, ev *his
 	if ev.Kind == history.CallCompleted {
 		a.Reason = string(retry.ReasonSucceeded)
 	}
-	if ev.Failure != nil {
-		a.ErrorType, a.Message = ev.Failure.TypeName(), ev.Failure.Message
-	}
+	a.Message, a.ErrorType = told(ev.Failure)
 	return a
 }
 

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
@@ -43,10 +44,10 @@ func (p *attemptPart) read(ctx context.Context) error {
 		return err
 	}
 	p.made = closing{first: first, call: p.Call, after: p.After}
-	complete, err := p.in.each(ctx, p.row, &s.Start, from, mostTurns, func(turns []core.StoredTurn, damage []*history.DamageError) (more bool) {
-		s.add(turns, damage)
-		for i := range turns {
-			p.made.add(s, &turns[i])
+	complete, err := p.in.each(ctx, p.row, &s.Start, from, mostTurns, func(some stretch) (more bool) {
+		s.add(some)
+		for i := range some.turns {
+			p.made.add(s, &some.turns[i])
 		}
 		return !p.done()
 	})
@@ -176,17 +177,15 @@ func (in *Inspector) turnBefore(ctx context.Context, row *store.Run, start *hist
 	}
 }
 
-// begun returns the lowest and the highest number of the calls that begin in turns, or
-// zeros.
+// begun returns the lowest and the highest number of the calls that begin in turns; that is none,
+// if none begins.
 func begun(turns []core.StoredTurn) (least, greatest int64) {
+	least = math.MaxInt64
 	for i := range turns {
 		for k := range turns[i].Events {
 			ev := &turns[i].Events[k]
 			if _, begins := callKinds[ev.Kind]; begins {
-				greatest = max(greatest, ev.Call)
-				if least == 0 || ev.Call < least {
-					least = ev.Call
-				}
+				least, greatest = min(least, ev.Call), max(greatest, ev.Call)
 			}
 		}
 	}

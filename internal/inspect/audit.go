@@ -27,11 +27,11 @@ func (in *Inspector) Audit(ctx context.Context, workflowID, run string) ([]view.
 // returns how many turns it read.
 func (in *Inspector) controls(ctx context.Context, row *store.Run, start *history.Start, after int64) (all []view.ControlRecord, read int, err error) {
 	done := controls{row: row}
-	_, err = in.each(ctx, row, start, max(after, 0), mostTurns, func(turns []core.StoredTurn, _ []*history.DamageError) bool {
-		for i := range turns {
-			done.add(nil, &turns[i])
+	_, err = in.each(ctx, row, start, max(after, 0), mostTurns, func(some stretch) (more bool) {
+		for i := range some.turns {
+			done.add(nil, &some.turns[i])
 		}
-		read += len(turns)
+		read += len(some.turns)
 		return true
 	})
 	return done.all(start), read, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -23,6 +24,9 @@ const (
 // AuditGroup returns the operations in the group, latest first: on runs, activities, gates
 // and schedules.
 func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*view.Audit, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(checkLimit(filter.Limit), checkLimit(filter.Runs), checkBefore(filter.Before)); err != nil {
 		return nil, err
 	}
@@ -31,7 +35,7 @@ func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*
 		a.turns = in.search / 10
 	}
 	a.filter.Limit, a.filter.Runs = cmp.Or(filter.Limit, auditLimit), cmp.Or(filter.Runs, auditRuns)
-	reads := []func(context.Context, *auditor) error{in.auditSwitches, in.auditCanaries, in.auditGates, in.auditSchedules, in.auditRuns}
+	reads := []func(context.Context, *auditor) error{in.auditSwitches, in.auditGates, in.auditSchedules, in.auditRuns}
 	if filter.Before != "" {
 		reads = reads[len(reads)-1:] // the previous page had the others
 	}
@@ -68,19 +72,27 @@ func (a *auditor) sort() {
 	}
 }
 
+// auditSwitches adds who paused and resumed which activities, and who gave which share of new runs to
+// which build.
 func (in *Inspector) auditSwitches(ctx context.Context, a *auditor) error {
-	log, err := in.Switches(ctx, false)
+	log, err := in.db.Switches(ctx, in.group.Name, 0)
 	for _, w := range slices.Backward(log) {
-		operation, note := "resume", ""
-		if w.Paused {
-			operation = "pause"
+		r := view.AuditRecord{Time: at(w.Time), Kind: w.Kind, Name: w.Name, Request: w.Request, By: w.By, Why: w.Why, Outcome: view.Applied}
+		switch c := Canary(w); {
+		case w.Kind == store.SwitchActivity:
+			r.Operation = map[bool]string{true: "pause", false: "resume"}[w.Off]
+			if end := w.Ends(); end != 0 {
+				r.Note = "until " + at(end).Format(time.RFC3339)
+			}
+		case w.Kind != store.SwitchCanary:
+			continue
+		case c.Ended:
+			r.Kind, r.Operation = "build", "end-canary"
+		default:
+			r.Kind, r.Operation = "build", "canary"
+			r.Note = strconv.FormatFloat(c.Percent, 'f', -1, 64) + " % of new runs begin there"
 		}
-		if w.Until != nil {
-			note = "until " + w.Until.UTC().Format(time.RFC3339)
-		}
-		a.add(view.AuditRecord{
-			Time: w.Time, Kind: w.Kind, Name: w.Name, Operation: operation, Request: w.Request, By: w.By, Why: w.Why, Outcome: view.Applied, Note: note,
-		})
+		a.add(r)
 	}
 	return err
 }
@@ -141,31 +153,20 @@ func logOf(kind, name string, notes []core.Note) (log []view.AuditRecord) {
 // auditRuns adds the operations on the runs that started last. It skips runs outside of the
 // requested time. It reads the whole history of a run.
 func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
-	filter, last := Bounded(store.Filter{Partitions: in.group.All(), Until: a.filter.Until, Before: a.filter.Before}), ""
-	for {
-		filter.Limit = min(auditPage, a.filter.Runs-a.out.Runs+1)
-		rows, err := in.db.List(ctx, filter)
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			if row := &rows[i]; row.Closed == 0 || !time.Unix(0, row.Closed).Before(a.filter.Since) {
-				if a.out.Runs == a.filter.Runs || a.turns <= 0 {
-					a.out.Unread, a.out.Searched = true, last
-					return nil
-				}
-				a.out.Runs++
-				last = row.ID
-				if err := in.auditRun(ctx, row, a); err != nil {
-					return err
-				}
-			}
-		}
-		if len(rows) < filter.Limit {
+	last := ""
+	filter := store.Filter{Partitions: in.group.All(), Until: a.filter.Until, Before: a.filter.Before, Limit: min(auditPage, a.filter.Runs+1)}
+	return wanted(in.eachRow(ctx, Bounded(filter), func(row *store.Run) error {
+		switch {
+		case row.Closed != 0 && time.Unix(0, row.Closed).Before(a.filter.Since):
 			return nil
+		case a.out.Runs == a.filter.Runs || a.turns <= 0:
+			a.out.Unread, a.out.Searched = true, last
+			return errEnough
 		}
-		filter.Before = rows[len(rows)-1].ID
-	}
+		a.out.Runs++
+		last = row.ID
+		return in.auditRun(ctx, row, a)
+	}))
 }
 
 // auditRun adds the operations on a run. Operations in copied history belong to the run

@@ -2,9 +2,7 @@ package inspect
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -44,19 +42,4 @@ func (in *Inspector) switches(ctx context.Context, kind string) ([]store.Switch,
 	}
 	log, err := in.db.Switches(ctx, in.group.Name, 0)
 	return slices.DeleteFunc(log, func(w store.Switch) bool { return w.Kind != kind }), err
-}
-
-// auditCanaries adds who gave which share of new runs to which build.
-func (in *Inspector) auditCanaries(ctx context.Context, a *auditor) error {
-	log, err := in.Canaries(ctx)
-	for _, c := range slices.Backward(log) {
-		operation, note := "end-canary", ""
-		if !c.Ended {
-			operation, note = "canary", fmt.Sprintf("%s %% of new runs begin there", strconv.FormatFloat(c.Percent, 'f', -1, 64))
-		}
-		a.add(view.AuditRecord{
-			Time: c.Time, Kind: "build", Name: c.Build, Operation: operation, Request: c.Request, By: c.By, Why: c.Why, Outcome: view.Applied, Note: note,
-		})
-	}
-	return err
 }

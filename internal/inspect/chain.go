@@ -57,8 +57,6 @@ func chainRun(row *store.Run) (run view.ChainRun, previous string) {
 		Status: string(row.Status), Created: at(row.Created),
 		FirstTurn: optional(start.FirstTurn), Closed: optional(row.Closed),
 	}
-	if detail.Failure != nil {
-		run.Error, run.ErrorType = detail.Failure.Message, detail.Failure.TypeName()
-	}
+	run.Error, run.ErrorType = told(detail.Failure)
 	return run, start.Previous
 }

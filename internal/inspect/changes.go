@@ -59,12 +59,8 @@ func changedNodesOf(c *view.Changes, nodes []view.Node) {
 			before = true
 			continue
 		}
-		at := slices.IndexFunc(c.Nodes, func(o view.NodeChange) bool { return o.Name == n.Name && o.Worker == n.Worker })
-		if at < 0 {
-			c.Nodes = append(c.Nodes, view.NodeChange{Name: n.Name, Worker: n.Worker})
-			at = len(c.Nodes) - 1
-		}
-		o := &c.Nodes[at]
+		same := func(o view.NodeChange) bool { return o.Name == n.Name && o.Worker == n.Worker }
+		o := among(&c.Nodes, same, view.NodeChange{Name: n.Name, Worker: n.Worker})
 		if n.State == view.NodeLeft {
 			o.Left++
 		} else {
@@ -139,25 +135,21 @@ func (in *Inspector) suspectedRuns(ctx context.Context) (all []view.Suspect, err
 
 // withSuspect counts a call or a run among others of its kind.
 func withSuspect(all []view.Suspect, s view.Suspect) []view.Suspect {
-	at := slices.IndexFunc(all, func(o view.Suspect) bool {
+	o := among(&all, func(o view.Suspect) bool {
 		return o.Activity == s.Activity && (s.Activity != "" || o.Workflow == s.Workflow)
-	})
-	if at < 0 {
-		s.Count = 1
-		return append(all, s)
+	}, s)
+	n := o.Count + 1
+	if s.Deaths > o.Deaths || s.Deaths == o.Deaths && s.RunID < o.RunID {
+		*o = s
 	}
-	n := all[at].Count + 1
-	if s.Deaths > all[at].Deaths || s.Deaths == all[at].Deaths && s.RunID < all[at].RunID {
-		all[at] = s
-	}
-	all[at].Count = n
+	o.Count = n
 	return all
 }
 
 // addOperations tells the latest operations that are on record for the group as a whole.
 func (in *Inspector) addOperations(ctx context.Context, c *view.Changes) error {
 	a := &auditor{filter: view.AuditFilter{Since: c.Since, Limit: notesRead}}
-	if err := errors.Join(in.auditSwitches(ctx, a), in.auditCanaries(ctx, a)); err != nil {
+	if err := in.auditSwitches(ctx, a); err != nil {
 		return err
 	}
 	notes, err := in.db.Waiting(ctx, store.CallFilter{Partitions: in.group.All(), State: store.Noted, Limit: notesRead})

@@ -30,10 +30,11 @@ func (e *CutError) As(target any) bool {
 // what precedes the damage. With keys, calls that begin again keep their idempotency keys. The
 // error is a *CutError if no run can continue from the call.
 func (in *Inspector) CutAt(ctx context.Context, partition int, start *history.Start, call int64, keys bool) (*core.Cut, error) {
-	turns, damage, err := in.turns(ctx, partition, start.Run, 0)
+	stored, err := in.db.History(ctx, partition, start.Run, 0, 0)
 	if err != nil {
 		return nil, err
 	}
+	turns, damage := record.Turns(start, 0, stored)
 	if len(damage) > 0 {
 		turns = record.Before(turns, damage[0].Turn)
 	}

@@ -106,15 +106,10 @@ func (in *Inspector) addSwitches(ctx context.Context, workflow string, calls []v
 	}
 	for i := range calls {
 		c := &calls[i]
-		name := c.Name
-		switch c.Kind {
-		case "activity":
-		case "step":
-			name = store.StepName(workflow, c.Name)
-		default:
+		if c.Kind != KindActivity && c.Kind != KindStep {
 			continue
 		}
-		if w, off := paused[name]; off {
+		if w, off := paused[CodeName(workflow, c.Name, c.Kind == KindStep)]; off {
 			c.ActivityPaused = &view.Pause{By: w.By, Why: w.Why, Since: at(w.Time), Until: optional(w.Ends())}
 		}
 	}

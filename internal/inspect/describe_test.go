@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/roomtest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -399,7 +400,11 @@ func TestE64_AStoppedEngineReadsNothing(t *testing.T) {
 		},
 		"TryPolicy":  func() error { _, err := in.TryPolicy(t.Context(), retry.Policy{}, view.TrialFilter{}); return err },
 		"AuditGroup": func() error { _, err := in.AuditGroup(t.Context(), view.AuditFilter{}); return err },
-		"Doctor":     func() error { _, err := in.Doctor(t.Context(), view.DoctorFilter{}); return err },
+		"AuditGroup, a later page": func() error {
+			_, err := in.AuditGroup(t.Context(), view.AuditFilter{Before: ident.NewRun(0)})
+			return err
+		},
+		"Doctor": func() error { _, err := in.Doctor(t.Context(), view.DoctorFilter{}); return err },
 	} {
 		if err := verb(); !errors.Is(err, stopped) {
 			t.Errorf("%s: %v", name, err)

@@ -26,9 +26,9 @@ const (
 
 // doctor checks everything on record.
 type doctor struct {
-	in    *Inspector
-	limit int
-	out   view.Checkup
+	in     *Inspector
+	filter view.DoctorFilter
+	out    view.Checkup
 	// coded are the reasons why documents cannot be decoded. Without a key that affects all
 	// documents of a database, so one finding per reason is enough.
 	coded     map[string]*undecoded
@@ -52,11 +52,13 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 	if err := checkLimit(f.Limit); err != nil {
 		return nil, err
 	}
-	d := &doctor{in: in, limit: cmp.Or(f.Limit, 1000), out: view.Checkup{Findings: []view.Finding{}}, coded: map[string]*undecoded{}, obstacles: &obstacles{in: in}}
-	for _, look := range []func() error{
-		func() error { return d.database(ctx) }, func() error { return d.activities(ctx) }, func() error { return d.runs(ctx, &f) }, func() error { return d.gates(ctx) }, func() error { return d.schedules(ctx) },
-	} {
-		if err := look(); err != nil && !errors.Is(err, errEnough) {
+	f.Limit = cmp.Or(f.Limit, 1000)
+	if f.Progress == nil {
+		f.Progress = func(int) {}
+	}
+	d := &doctor{in: in, filter: f, out: view.Checkup{Findings: []view.Finding{}}, coded: map[string]*undecoded{}, obstacles: &obstacles{in: in}}
+	for _, look := range []func(context.Context) error{d.database, d.activities, d.runs, d.gates, d.schedules} {
+		if err := look(ctx); wanted(err) != nil {
 			return nil, err
 		}
 	}
@@ -67,7 +69,7 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 
 // find adds a finding. It returns errEnough if the limit is reached.
 func (d *doctor) find(f view.Finding) error {
-	if len(d.out.Findings) == d.limit {
+	if len(d.out.Findings) == d.filter.Limit {
 		d.out.More = true
 		return errEnough
 	}
@@ -171,36 +173,21 @@ func (d *doctor) activities(ctx context.Context) error {
 // runs reads the runs partition by partition. Order does not matter here, and a page then
 // costs only what is on it; the newest of all partitions would be chosen from a page of
 // each.
-func (d *doctor) runs(ctx context.Context, f *view.DoctorFilter) error {
+func (d *doctor) runs(ctx context.Context) error {
 	for _, partition := range d.in.group.All() {
-		if err := d.partition(ctx, partition, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *doctor) partition(ctx context.Context, partition int, f *view.DoctorFilter) error {
-	filter := Bounded(store.Filter{Partitions: []int{partition}, Since: f.Since, Limit: doctorRuns})
-	for {
-		rows, err := d.in.db.List(ctx, filter)
+		filter := Bounded(store.Filter{Partitions: []int{partition}, Since: d.filter.Since, Limit: doctorRuns})
+		err := d.in.eachRow(ctx, filter, func(row *store.Run) error {
+			if d.out.Runs++; d.out.Runs%doctorRuns == 0 {
+				d.filter.Progress(d.out.Runs)
+			}
+			return d.run(ctx, row)
+		})
 		if err != nil {
 			return err
 		}
-		for i := range rows {
-			d.out.Runs++
-			if err := d.run(ctx, &rows[i]); err != nil {
-				return err
-			}
-		}
-		if f.Progress != nil {
-			f.Progress(d.out.Runs)
-		}
-		if len(rows) < filter.Limit {
-			return nil
-		}
-		filter.Before = rows[len(rows)-1].ID
+		d.filter.Progress(d.out.Runs)
 	}
+	return nil
 }
 
 func (d *doctor) run(ctx context.Context, row *store.Run) error {
@@ -273,25 +260,18 @@ func (d *doctor) unserved(ctx context.Context, at view.Finding, c *store.Call) e
 	return nil
 }
 
-func (d *doctor) turns(ctx context.Context, row *store.Run, start *history.Start, at view.Finding, check *rowCheck) error {
-	for after := int64(0); ; {
-		stored, err := d.in.db.History(ctx, row.Partition, row.ID, after, doctorTurns)
-		if err != nil {
-			return err
-		}
-		turns, damage := record.Turns(start, after, stored)
-		check.add(turns, damage)
-		for _, wrong := range damage {
-			if err := d.damage(at, wrong); err != nil {
-				return err
+func (d *doctor) turns(ctx context.Context, row *store.Run, start *history.Start, at view.Finding, check *rowCheck) (wrong error) {
+	_, err := d.in.each(ctx, row, start, 0, doctorTurns, func(some stretch) (more bool) {
+		check.add(some.turns, some.damage)
+		for _, damage := range some.damage {
+			if wrong = d.damage(at, damage); wrong != nil {
+				return false
 			}
 		}
-		d.out.Turns += len(stored)
-		if len(stored) < doctorTurns {
-			return nil
-		}
-		after = stored[len(stored)-1].Number
-	}
+		d.out.Turns += some.rows
+		return true
+	})
+	return cmp.Or(wrong, err)
 }
 
 func (d *doctor) gates(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -32,25 +33,32 @@ func (in *Inspector) Events(ctx context.Context, workflowID, run string, part vi
 	if err != nil {
 		return nil, err
 	}
-	first, err := beginning(row)
+	start, unread := record.Start(row)
+	first, err := beginning(&start, unread)
 	if err != nil {
 		return nil, err
 	}
-	e := events{in: in, row: row, part: part, names: map[int64]string{}}
+	e := events{in: in, row: row, start: &start, part: part, names: map[int64]string{}}
 	e.add(&first)
 	if part.After.Event == view.EndOfTurn {
 		e.from = part.After.Turn
 	} else {
 		e.from = max(part.After.Turn-1, 0) // the turn of the place may have events after it
 	}
-	block := 0
-	if part.Limit > 0 {
-		block = min(part.Limit+1, mostTurns)
+	if e.full() {
+		return e.all, nil
 	}
-	for after, more := e.from, true; more && !e.full(); {
-		if after, more, err = e.read(ctx, after, block); err != nil {
-			return nil, err
-		}
+	n := mostTurns
+	if part.Limit > 0 {
+		n = min(part.Limit+1, mostTurns)
+	}
+	var failed error
+	_, err = in.each(ctx, row, &start, e.from, n, func(some stretch) (more bool) {
+		failed = e.read(ctx, some)
+		return failed == nil && !e.full()
+	})
+	if err = cmp.Or(failed, err); err != nil {
+		return nil, err
 	}
 	return e.all, nil
 }
@@ -69,6 +77,7 @@ func checkPart(p *view.HistoryRange) error {
 type events struct {
 	in    *Inspector
 	row   *store.Run
+	start *history.Start
 	part  view.HistoryRange
 	from  int64            // read turns after this one
 	names map[int64]string // names of calls; empty for one that is no longer searched
@@ -88,25 +97,18 @@ func (e *events) add(ev *view.Event) {
 	}
 }
 
-// read adds the events of at most limit turns (0: all) after a turn. It returns the last
-// turn read and whether there may be more.
-func (e *events) read(ctx context.Context, after int64, limit int) (last int64, more bool, err error) {
-	turns, damage, read, err := e.in.someTurns(ctx, e.row.Partition, e.row.ID, after, limit)
-	if err != nil {
-		return 0, false, err
+// read adds the events of a part of the history, and in place of turns that cannot be read what is
+// wrong.
+func (e *events) read(ctx context.Context, some stretch) error {
+	if err := e.nameCalls(ctx, some.turns); err != nil {
+		return err
 	}
-	if err := e.nameCalls(ctx, turns); err != nil {
-		return 0, false, err
-	}
-	last = after
 	damaged := func(before int64) error {
-		for len(damage) > 0 && damage[0].Turn < before {
-			d := damage[0]
-			last = max(last, d.Turn)
-			if damage = damage[1:]; d.Coded {
+		for ; len(some.damage) > 0 && some.damage[0].Turn < before; some.damage = some.damage[1:] {
+			if some.damage[0].Coded {
 				continue // the events of its face are there
 			}
-			ev, err := damagedEvent(d)
+			ev, err := damagedEvent(some.damage[0])
 			if err != nil {
 				return err
 			}
@@ -114,16 +116,12 @@ func (e *events) read(ctx context.Context, after int64, limit int) (last int64, 
 		}
 		return nil
 	}
-	for _, t := range turns {
-		if err := damaged(t.Number); err != nil {
-			return 0, false, err
-		}
-		last = t.Number
-		if err := e.addTurn(t); err != nil {
-			return 0, false, err
+	for _, t := range some.turns {
+		if err := errors.Join(damaged(t.Number), e.addTurn(t)); err != nil {
+			return err
 		}
 	}
-	return last, limit > 0 && read == limit, damaged(math.MaxInt64)
+	return damaged(math.MaxInt64)
 }
 
 // addTurn adds the events of a turn.
@@ -175,22 +173,20 @@ func (e *events) bisect(ctx context.Context, above, to int64, calls []int64) err
 		return nil
 	}
 	probe := max(above, above+(to-above-probeTurns)/2)
-	turns, _, _, err := e.in.someTurns(ctx, e.row.Partition, e.row.ID, probe, int(min(probeTurns, to-probe)))
+	stored, err := e.in.db.History(ctx, e.row.Partition, e.row.ID, probe, int(min(probeTurns, to-probe)))
 	if err != nil {
 		return err
 	}
-	least, greatest := int64(math.MaxInt64), int64(0)
+	turns, _ := record.Turns(e.start, probe, stored)
 	for _, t := range turns {
 		for _, ev := range t.Events {
 			if ev.Call == 0 || ev.Name == "" {
 				continue
 			}
 			e.names[ev.Call] = ev.Name
-			if _, begins := callKinds[ev.Kind]; begins {
-				least, greatest = min(least, ev.Call), max(greatest, ev.Call)
-			}
 		}
 	}
+	least, greatest := begun(turns)
 	var lower, upper []int64
 	for _, c := range calls {
 		if e.names[c] != "" {

@@ -72,7 +72,7 @@ func (in *Inspector) addDeparted(ctx context.Context, o *obstacles, sum *summary
 	rows, err := in.db.List(ctx, Bounded(store.Filter{
 		Partitions: in.group.All(), Status: []store.Status{store.Running}, Until: time.Unix(0, latest+1), Limit: statusCalls,
 	}))
-	sum.partly[view.WaitBuild] = len(rows) == statusCalls
+	sum.partly = len(rows) == statusCalls
 	slices.SortStableFunc(rows, func(a, b store.Run) int { return cmp.Compare(dueAt(&a), dueAt(&b)) }) // the example is the one that is due first
 	for i := range rows {
 		row := &rows[i]
@@ -111,14 +111,9 @@ func servingBuilds(nodes []view.Node) (all []view.ServingBuild) {
 		if n.Worker || n.State != view.NodeLive {
 			continue
 		}
-		at := slices.IndexFunc(all, func(b view.ServingBuild) bool { return b.Build == n.Build })
-		if at < 0 {
-			all = append(all, view.ServingBuild{Build: n.Build, Since: n.Joined})
-			at = len(all) - 1
-		}
-		all[at].Nodes++
-		if n.Joined.Before(all[at].Since) {
-			all[at].Since = n.Joined
+		b := among(&all, func(b view.ServingBuild) bool { return b.Build == n.Build }, view.ServingBuild{Build: n.Build, Since: n.Joined})
+		if b.Nodes++; n.Joined.Before(b.Since) {
+			b.Since = n.Joined
 		}
 	}
 	slices.SortFunc(all, func(a, b view.ServingBuild) int {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
@@ -205,19 +204,16 @@ func (in *Inspector) addPlaces(ctx context.Context, run string, calls []view.Cal
 		if line == nil {
 			continue
 		}
-		wait.Paused, wait.OpenUntil, wait.Key = line.paused, line.openUntil, line.openKey
-		wait.Waiting, wait.Place = line.waiting, line.places[calls[i].Call]
+		*wait = line.GateWait
+		wait.Place = line.places[calls[i].Call]
 	}
 	return nil
 }
 
-// gateLine is the line at a gate and the places of one run's calls in it.
+// gateLine is the line at a gate, as the calls of one run see it, and their places in it.
 type gateLine struct {
-	paused    *view.Pause
-	openUntil *time.Time
-	openKey   string // if the breaker that is open is that of a run key alone
-	waiting   int
-	places    map[int64]int
+	view.GateWait
+	places map[int64]int
 }
 
 // lineAt returns the line at a gate, or nil if the gate is unknown or its first message is
@@ -230,21 +226,21 @@ func (in *Inspector) lineAt(ctx context.Context, gate, run string) (*gateLine, e
 	if err != nil {
 		return nil, err
 	}
-	line := &gateLine{paused: pause(g.Detail().Pause), places: map[int64]int{}}
+	line := &gateLine{view.GateWait{Name: gate, Paused: pause(g.Detail().Pause)}, map[int64]int{}}
 	if s := g.Stats(in.now()); s.Breaker == spec.Open {
-		line.openUntil = optional(s.OpenUntil)
+		line.OpenUntil = optional(s.OpenUntil)
 	}
 	health := healthAt(g, in.now())
 	for _, t := range inOrder(g.Tickets()) {
 		if t.Phase != gates.Waiting {
 			continue
 		}
-		line.waiting++
+		line.Waiting++
 		if t.Key.Run == run {
 			if h := health[t.RunKey]; h.Breaker == spec.Open {
-				line.openUntil, line.openKey = optional(h.OpenUntil), h.Key
+				line.OpenUntil, line.Key = optional(h.OpenUntil), h.Key
 			}
-			line.places[t.Key.Call] = line.waiting
+			line.places[t.Key.Call] = line.Waiting
 		}
 	}
 	return line, nil

@@ -8,7 +8,6 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
-	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
 
@@ -31,9 +30,7 @@ type startEvent struct {
 // of errors.
 func shown(t core.StoredTurn, ev history.Event) TurnEvent {
 	s := TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev}
-	if ev.Failure != nil {
-		s.ErrorType = ev.Failure.TypeName()
-	}
+	_, s.ErrorType = told(ev.Failure)
 	if ev.Retry != nil {
 		sum := *ev.Retry
 		sum.LastErrorType = ev.LastErrorType()
@@ -45,36 +42,23 @@ func shown(t core.StoredTurn, ev history.Event) TurnEvent {
 // Turns reads the turns of a run after the one with this number; 0 reads all. With a
 // *history.DamageError it also returns the readable turns.
 func (in *Inspector) Turns(ctx context.Context, partition int, run string, after int64) ([]core.StoredTurn, error) {
-	turns, damage, err := in.turns(ctx, partition, run, after)
-	if err == nil && len(damage) > 0 {
-		err = damage[0]
-	}
-	return turns, err
-}
-
-func (in *Inspector) turns(ctx context.Context, partition int, run string, after int64) ([]core.StoredTurn, []*history.DamageError, error) {
-	turns, damage, _, err := in.someTurns(ctx, partition, run, after, 0)
-	return turns, damage, err
-}
-
-// someTurns reads at most limit turns (0: all). It also returns the number of rows, which
-// includes unreadable ones.
-func (in *Inspector) someTurns(ctx context.Context, partition int, run string, after int64, limit int) (turns []core.StoredTurn, damage []*history.DamageError, read int, err error) {
-	stored, err := in.db.History(ctx, partition, run, after, limit)
+	stored, err := in.db.History(ctx, partition, run, after, 0)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
-	turns, damage = record.Turns(&history.Start{Run: run}, after, stored)
-	if len(damage) == 0 {
-		return turns, nil, len(stored), nil
+	turns, damage := record.Turns(&history.Start{Run: run}, after, stored)
+	if len(damage) > 0 { // the run may begin with turns of another one
+		row, err := in.db.Find(ctx, partition, "", run)
+		if err != nil {
+			return nil, err
+		}
+		start, _ := record.Start(row)
+		turns, damage = record.Turns(&start, after, stored)
 	}
-	row, err := in.db.Find(ctx, partition, "", run) // the run may begin with turns of another one
-	if err != nil {
-		return nil, nil, 0, err
+	if len(damage) > 0 {
+		return turns, damage[0]
 	}
-	start, _ := record.Start(row)
-	turns, damage = record.Turns(&start, after, stored)
-	return turns, damage, len(stored), nil
+	return turns, nil
 }
 
 // Record returns the history of a run as one document, so that it can be replayed
@@ -97,16 +81,13 @@ func (in *Inspector) Record(ctx context.Context, workflowID, run string) (r hist
 	return r, nil
 }
 
-// beginning returns the first event of a run's history.
-func beginning(row *store.Run) (view.Event, error) {
-	start, err := record.Start(row)
-	if !readable(err) {
-		return damagedEvent(damageOf(err))
+// beginning returns the first event of a run's history; unread says why it cannot be read, or is nil.
+func beginning(start *history.Start, unread error) (view.Event, error) {
+	if !readable(unread) {
+		return damagedEvent(damageOf(unread))
 	}
-	first := startEvent{Start: &start}
-	if start.Failure != nil {
-		first.ErrorType = start.Failure.TypeName()
-	}
+	first := startEvent{Start: start}
+	_, first.ErrorType = told(start.Failure)
 	text, err := json.Marshal(first)
 	return view.Event{Number: 1, Time: at(start.Created), Kind: string(history.RunStarted), Name: start.Type, ErrorType: first.ErrorType, Record: text}, err
 }

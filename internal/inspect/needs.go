@@ -113,10 +113,8 @@ func (in *Inspector) away(ctx context.Context, row *store.Run) (string, error) {
 		return "", nil
 	}
 	members, err := in.db.Nodes(ctx)
-	for _, m := range members {
-		if m.Ordinal == row.Ward {
-			return m.Name, err
-		}
+	if at := slices.IndexFunc(members, func(m store.Member) bool { return m.Ordinal == row.Ward }); at >= 0 {
+		return members[at].Name, err
 	}
 	return "", err
 }

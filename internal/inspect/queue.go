@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,20 +66,12 @@ func (o *obstacles) atQueue(ctx context.Context, w *view.Wait) error {
 func (in *Inspector) addQueues(ctx context.Context, calls []view.Call) error {
 	o := &obstacles{in: in}
 	for i := range calls {
-		if c := &calls[i]; c.State == view.CallQueued && c.Unserved != "" {
-			w := view.Wait{For: view.WaitSlot, Name: c.Name, Why: c.Unserved}
-			if err := o.atSlot(ctx, &w); err != nil {
-				return err
-			}
-			if c.Unserved = ""; w.For == view.WaitUnserved {
-				c.Unserved = w.Why
-			}
+		c := &calls[i]
+		w := view.Wait{For: rowWaits[store.CallState(c.State)], Queue: c.Queue, Name: c.Name, Why: c.Unserved}
+		if err := errors.Join(o.atQueue(ctx, &w), o.atSlot(ctx, &w)); err != nil {
+			return err
 		}
-		if c := &calls[i]; c.State == view.CallOffered {
-			w := view.Wait{For: view.WaitQueue, Queue: c.Queue, Name: c.Name}
-			if err := o.atQueue(ctx, &w); err != nil {
-				return err
-			}
+		if c.Unserved = ""; w.For == view.WaitUnserved {
 			c.Unserved = w.Why
 		}
 	}
@@ -97,12 +90,7 @@ func (in *Inspector) queues(ctx context.Context, o *obstacles) ([]view.Queue, er
 	}
 	var all []view.Queue
 	get := func(name string) *view.Queue {
-		at := slices.IndexFunc(all, func(q view.Queue) bool { return q.Queue == name })
-		if at < 0 {
-			all = append(all, view.Queue{Queue: name})
-			at = len(all) - 1
-		}
-		return &all[at]
+		return among(&all, func(q view.Queue) bool { return q.Queue == name }, view.Queue{Queue: name})
 	}
 	for i := range s.live {
 		for _, served := range s.live[i].Queues {

@@ -162,9 +162,7 @@ func runOf(r *store.Run) view.Run {
 	}
 	if d, err := core.DecodeDetail(r.Detail); readable(err) {
 		v.CustomStatus, v.Paused, v.Reason, v.Build = d.Says, pause(d.Paused), d.Reason, d.Pin
-		if d.Failure != nil {
-			v.Error, v.ErrorType = d.Failure.Message, d.Failure.TypeName()
-		}
+		v.Error, v.ErrorType = told(d.Failure)
 	}
 	return v
 }

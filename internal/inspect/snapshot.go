@@ -35,15 +35,12 @@ type Snapshot struct {
 	open      leftOpen
 }
 
-// GatesOf returns the gates of an open call, in the order in which it asks them, and the limit
-// that the call declares for each.
-func (s *Snapshot) GatesOf(call int64) (names []string, limits []int) {
+// GatesOf returns the gates of an open call as it declares them, in the order in which it asks them.
+func (s *Snapshot) GatesOf(call int64) []history.GateSpec {
 	if ev, is := s.open.calls[call]; is {
-		for i := range ev.Gates {
-			names, limits = append(names, ev.Gates[i].Name), append(limits, ev.Gates[i].Limit)
-		}
+		return ev.Gates
 	}
-	return names, limits
+	return nil
 }
 
 // Read reads a run.
@@ -58,15 +55,15 @@ func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int, also 
 	if s, err = in.unread(ctx, row); err != nil {
 		return nil, false, err
 	}
-	part := mostTurns
+	n := mostTurns
 	if limit > 0 {
-		part = min(part, limit)
+		n = min(n, limit)
 	}
-	complete, err = in.each(ctx, row, &s.Start, 0, part, func(turns []core.StoredTurn, damage []*history.DamageError) (more bool) {
-		s.add(turns, damage)
-		for i := range turns {
+	complete, err = in.each(ctx, row, &s.Start, 0, n, func(some stretch) (more bool) {
+		s.add(some)
+		for i := range some.turns {
 			for _, f := range also {
-				f(s, &turns[i])
+				f(s, &some.turns[i])
 			}
 		}
 		return limit == 0
@@ -113,15 +110,23 @@ func (in *Inspector) nameOwners(ctx context.Context, row *store.Run, s *Snapshot
 	return err
 }
 
-// each reads the history of a run after a turn, in parts of n turns, until part wants no
+// stretch is a part of a history, as it was read.
+type stretch struct {
+	turns  []core.StoredTurn
+	damage []*history.DamageError
+	rows   int // how many turns are on record, readable or not
+}
+
+// each reads the history of a run after a turn, in parts of n turns, until do wants no
 // more. It reports whether it read everything. It keeps at most one part in memory.
-func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.Start, after int64, n int, part func([]core.StoredTurn, []*history.DamageError) (more bool)) (complete bool, err error) {
+func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.Start, after int64, n int, do func(stretch) (more bool)) (complete bool, err error) {
 	for {
 		stored, err := in.db.History(ctx, row.Partition, row.ID, after, n)
 		if err != nil {
 			return false, err
 		}
-		more := part(record.Turns(start, after, stored))
+		turns, damage := record.Turns(start, after, stored)
+		more := do(stretch{turns, damage, len(stored)})
 		if len(stored) < n {
 			return true, nil
 		}
@@ -133,7 +138,8 @@ func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.St
 }
 
 // add processes a part of the history.
-func (s *Snapshot) add(turns []core.StoredTurn, damage []*history.DamageError) {
+func (s *Snapshot) add(some stretch) {
+	turns, damage := some.turns, some.damage
 	unread := slices.ContainsFunc(s.Damage, func(d *history.DamageError) bool { return d.Turn > 0 })
 	for i := range turns {
 		t := &turns[i]
@@ -210,9 +216,7 @@ func blockInBackoff(began, backoff openEvent) view.Call {
 		policy = &retry.Policy{}
 	}
 	retriedBy(&p, policy, began.at())
-	if f := backoff.Failure; f != nil {
-		p.LastError, p.LastErrorType = f.Message, f.TypeName()
-	}
+	p.LastError, p.LastErrorType = told(backoff.Failure)
 	return p
 }
 
@@ -251,9 +255,7 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 			p.Crashes, p.NoOtherBuild = s.builds.crashes(progress)
 			p.Crashed = optional(failedAt(progress))
 		}
-		if progress.Last != nil {
-			p.LastError, p.LastErrorType = progress.Last.Message, progress.Last.TypeName()
-		}
+		p.LastError, p.LastErrorType = told(progress.Last)
 		switch {
 		case ahead(&row, progress, s.read):
 			p.State, p.Next = view.CallBackoff, optional(progress.StartedAt)
@@ -295,12 +297,8 @@ func doubtOf(d *core.Doubt) *view.Doubt {
 		Attempt: d.Attempt, ID: d.ID, Outcome: string(d.Outcome), Node: d.Node, Started: optional(d.Started), Ended: optional(d.Ended),
 		Question: d.Question, Asking: d.Asking,
 	}
-	if d.Failure != nil {
-		seen.Error = d.Failure.Message
-	}
-	if d.Said != nil {
-		seen.Answer = d.Said.Message
-	}
+	seen.Error, _ = told(d.Failure)
+	seen.Answer, _ = told(d.Said)
 	return seen
 }
 

@@ -45,13 +45,13 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := &summary{groups: map[waitGroup]*view.Waiting{}, open: map[waitGroup]map[string]bool{}, partly: map[string]bool{}, keys: keyCounts{}}
+	sum := &summary{groups: map[waitGroup]*view.Waiting{}, open: map[waitGroup]map[string]bool{}, keys: keyCounts{}, counts: &s.Counts}
 	for _, add := range []func(context.Context, *obstacles, *summary) error{in.addPauses, in.addHeld, in.addCalls, in.addDeparted} {
 		if err := add(ctx, o, sum); err != nil {
 			return nil, err
 		}
 	}
-	s.Waiting = sum.sorted(&s.Counts)
+	s.Waiting = sum.sorted()
 	if s.Keys = sum.keys.most(); s.Keys != nil {
 		s.OtherKeys = sum.keys.beyond(s.Keys)
 	}
@@ -117,8 +117,9 @@ type summary struct {
 	groups map[waitGroup]*view.Waiting
 	order  []waitGroup
 	open   map[waitGroup]map[string]bool // of which run keys the own breaker is open
-	partly map[string]bool               // kinds of waits of which not all were read
-	keys   keyCounts                     // of calls that wait for a slot, a gate or a worker
+	counts *view.Counts
+	partly bool      // there is more than was read of what is added now
+	keys   keyCounts // of calls that wait for a slot, a gate or a worker
 }
 
 // add counts something that waits.
@@ -149,6 +150,7 @@ func (s *summary) add(w view.Wait, workflowID, run, workflow string) {
 	if run == "" {
 		return // only the obstacle itself
 	}
+	g.AtLeast = g.AtLeast || s.partly
 	if g.Count++; w.Failures > 0 || w.Error != "" {
 		g.Failed++
 	}
@@ -170,20 +172,11 @@ func (s *summary) add(w view.Wait, workflowID, run, workflow string) {
 // earlier reports whether a is set and before b, or b is not set.
 func earlier(a, b *time.Time) bool { return a != nil && (b == nil || a.Before(*b)) }
 
-// sorted returns all groups, most serious first, and marks those that were not read
-// completely.
-func (s *summary) sorted(counts *view.Counts) []view.Waiting {
+// sorted returns all groups, most serious first.
+func (s *summary) sorted() []view.Waiting {
 	all := make([]view.Waiting, 0, len(s.order))
 	for _, at := range s.order {
-		g := *s.groups[at]
-		g.AtLeast = s.partly[g.For]
-		for state, kinds := range readTo {
-			g.AtLeast = g.AtLeast || slices.Contains(kinds, g.For) && g.Call > 0 && counts.Calls[state] > statusCalls
-		}
-		for status, kind := range readRuns {
-			g.AtLeast = g.AtLeast || slices.Contains(kind, g.For) && g.Call == 0 && g.Count > 0 && counts.Runs[status] > statusRuns
-		}
-		all = append(all, g)
+		all = append(all, *s.groups[at])
 	}
 	slices.SortStableFunc(all, func(a, b view.Waiting) int {
 		return cmp.Or(cmp.Compare(view.WaitRank(a.For), view.WaitRank(b.For)), cmp.Compare(b.Count, a.Count),
@@ -191,23 +184,6 @@ func (s *summary) sorted(counts *view.Counts) []view.Waiting {
 	})
 	return all
 }
-
-// readTo are the waits derived from calls in a state, readRuns those derived from runs.
-var (
-	readTo = map[string][]string{
-		view.CallQueued:      {view.WaitSlot, view.WaitUnserved, view.WaitActivityPaused},
-		view.CallGated:       {view.WaitGate, view.WaitGatePaused, view.WaitBreaker},
-		view.CallBackoff:     {view.WaitBackoff},
-		view.CallExternal:    {view.WaitExternal},
-		view.CallOffered:     {view.WaitQueue, view.WaitUnserved},
-		view.CallPaused:      {view.WaitPaused},
-		view.CallQuarantined: {view.WaitQuarantined},
-		view.CallInDoubt:     {view.WaitInDoubt},
-	}
-	readRuns = map[string][]string{
-		view.StatusParked: {view.WaitParked, view.WaitDamaged}, view.StatusPaused: {view.WaitPaused}, view.StatusWaitingForCode: {view.WaitCode},
-	}
-)
 
 // addPauses adds the paused activities and gates, whether or not anything waits for them.
 func (in *Inspector) addPauses(ctx context.Context, o *obstacles, sum *summary) error {
@@ -251,6 +227,7 @@ func (in *Inspector) addHeld(ctx context.Context, o *obstacles, sum *summary) er
 		if err != nil {
 			return err
 		}
+		sum.partly = sum.counts.Runs[string(status)] > statusRuns
 		for i := range rows {
 			if w := heldRun(&rows[i]); w != nil {
 				if err := o.awaitsBuild(ctx, &rows[i], w); err != nil {
@@ -269,12 +246,14 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 	if err != nil {
 		return err
 	}
+	fewTickets := sum.partly
 	for _, state := range []store.CallState{store.Quarantined, store.InDoubt, store.Paused, store.Gated, store.Backoff, store.Queued, store.Offered, store.External} {
 		calls, err := in.db.Waiting(ctx, store.CallFilter{Partitions: in.group.All(), State: state, Limit: statusCalls})
 		if err != nil {
 			return err
 		}
 		told := 0
+		sum.partly = sum.counts.Calls[string(state)] > statusCalls || state == store.Gated && fewTickets
 		for i := range calls {
 			c := &calls[i]
 			of := o.ofRow(&c.Call, c.Type)
@@ -331,6 +310,7 @@ func (in *Inspector) waitingTickets(ctx context.Context, sum *summary) (map[call
 		return nil, err
 	}
 	tickets := map[callKey]place{}
+	sum.partly = len(rows) == statusCalls
 	for i := range rows {
 		t, err := core.DecodeTicket(rows[i].Data)
 		if err != nil {
@@ -342,7 +322,6 @@ func (in *Inspector) waitingTickets(ctx context.Context, sum *summary) (map[call
 			w := view.Wait{For: view.WaitGate, Gate: entity.NameOf(rows[i].Run), Since: optional(t.Since)}
 			sum.keys.waits(t.RunKey, w.Since)
 			sum.add(w, t.Key.Workflow, t.Key.Run, "")
-			sum.partly[view.WaitGate] = len(rows) == statusCalls
 		default:
 			tickets[callKey{t.Key.Run, t.Key.Call}] = place{entity.NameOf(rows[i].Run), t.Since}
 		}

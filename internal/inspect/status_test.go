@@ -128,6 +128,34 @@ func TestF11_APauseIsTheStateOfTheThing(t *testing.T) {
 	}
 }
 
+// TestF11_WhatIsNotReadIsTold: of more calls than a status reads it says that there are as many at
+// least, also of those of a paused activity, which wait in a queue; of others it does not.
+func TestF11_WhatIsNotReadIsTold(t *testing.T) {
+	s, in := scene(t)
+	s.Define("many", func(w *roomtest.Work) (any, error) {
+		var calls []*core.Call
+		for range statusCalls/2 + 1 {
+			calls = append(calls, w.Start("ship", roomtest.In("gpu")))
+		}
+		return nil, w.Wait(calls...)
+	})
+	s.Define("order", charges(roomtest.Seconds(5)))
+	s.Begin("many", "m")
+	s.Begin("many", "n")
+	s.Begin("order", "o").Fails(1, "Busy", "not now")
+	for _, kind := range []string{view.WaitUnserved, view.WaitActivityPaused} {
+		if kind == view.WaitActivityPaused {
+			pauseActivity(s, "ship")
+		}
+		status, _ := statusOf(t, in)
+		for _, w := range status.Waiting {
+			if more := w.For == kind && w.Count > 0; w.AtLeast != more || more && w.Count != statusCalls {
+				t.Errorf("%d %s, at least: %v", w.Count, w.For, w.AtLeast)
+			}
+		}
+	}
+}
+
 // TestF11_WhatNeedsAPerson: is what stands still that no person has stopped.
 func TestF11_WhatNeedsAPerson(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -18,16 +18,12 @@ func (in *Inspector) Switches(ctx context.Context, current bool) ([]view.SwitchR
 		return nil, err
 	}
 	if current {
-		type thing struct{ kind, name string }
-		latest := map[thing]store.Switch{}
+		latest := map[string]store.Switch{}
 		for _, w := range log {
-			latest[thing{w.Kind, w.Name}] = w
+			latest[w.Name] = w
 		}
-		log = slices.SortedFunc(maps.Values(latest), func(a, b store.Switch) int {
-			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-		})
-		log = slices.DeleteFunc(log, func(w store.Switch) bool { return !w.IsOff(in.now()) })
-		if log, err = in.withHeld(ctx, log); err != nil {
+		maps.DeleteFunc(latest, func(_ string, w store.Switch) bool { return !w.IsOff(in.now()) })
+		if log, err = in.withHeld(ctx, slices.Collect(maps.Values(latest))); err != nil {
 			return nil, err
 		}
 	}
@@ -38,7 +34,7 @@ func (in *Inspector) Switches(ctx context.Context, current bool) ([]view.SwitchR
 	return out, nil
 }
 
-// withHeld adds the activities that are held because their calls ended processes.
+// withHeld adds the activities that are held because their calls ended processes, and sorts all.
 func (in *Inspector) withHeld(ctx context.Context, paused []store.Switch) ([]store.Switch, error) {
 	off, err := in.paused(ctx)
 	for _, w := range off {

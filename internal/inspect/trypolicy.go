@@ -65,21 +65,16 @@ type trying struct {
 	in     *Inspector
 	filter view.TrialFilter
 	lab    *policylab.Lab
-	open   map[callRef]*policylab.Call // calls of the current partition whose first attempt was not read yet
+	open   map[callKey]*policylab.Call // calls of the current partition whose first attempt was not read yet
 
 	read, leftOut int
-}
-
-type callRef struct {
-	run  string
-	call int64
 }
 
 // ledgerPage is how many attempts one query reads.
 const ledgerPage = 2000
 
 func (t *trying) partition(ctx context.Context, partition int) error {
-	t.open = map[callRef]*policylab.Call{}
+	t.open = map[callKey]*policylab.Call{}
 	f := store.LedgerFilter{
 		Partitions: []int{partition}, Name: t.filter.Activity, From: bound(t.filter.Since), Limit: ledgerPage,
 	}
@@ -118,7 +113,7 @@ func (t *trying) add(e *store.LedgerEntry) error {
 	if err := history.Unseal(e.Data, &d); !readable(err) {
 		return history.Damaged(fmt.Sprintf("the record of attempt %d of call %d of run %s", e.Number, e.Call, e.Run), err)
 	}
-	ref := callRef{e.Run, e.Call}
+	ref := callKey{e.Run, e.Call}
 	c := t.open[ref]
 	if c == nil {
 		c = &policylab.Call{WorkflowID: e.WorkflowID, RunID: e.Run, Name: oneCopy(e.Name), Number: e.Call}

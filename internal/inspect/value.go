@@ -2,12 +2,23 @@ package inspect
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/view"
 )
+
+// among returns the one of all that is meant. If there is none it adds one.
+func among[T any](all *[]T, meant func(T) bool, other T) *T {
+	i := slices.IndexFunc(*all, meant)
+	if i < 0 {
+		i = len(*all)
+		*all = append(*all, other)
+	}
+	return &(*all)[i]
+}
 
 // at converts nanoseconds since 1970 to a time.
 func at(ns int64) time.Time { return time.Unix(0, ns).UTC() }
@@ -38,6 +49,14 @@ func optionalPayload(p *history.Payload) *view.Payload {
 	}
 	v := payload(*p)
 	return &v
+}
+
+// told returns the text of a recorded error and its type, nothing for none.
+func told(f *history.Failure) (message, errorType string) {
+	if f == nil {
+		return "", ""
+	}
+	return f.Message, f.TypeName()
 }
 
 // failure converts a recorded error to its public form.

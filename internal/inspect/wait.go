@@ -137,9 +137,7 @@ func (o *obstacles) ofRow(c *store.Call, workflow string) view.Wait {
 		return damagedWait(w, damage)
 	}
 	w.Failures = p.Failures
-	if p.Last != nil {
-		w.Error, w.ErrorType = p.Last.Message, p.Last.TypeName()
-	}
+	w.Error, w.ErrorType = told(p.Last)
 	switch since := cmp.Or(p.QueuedAt, p.First); {
 	case c.State == store.Backoff:
 		w.Since, w.Until = optional(failedAt(p)), optional(c.Due)
@@ -159,14 +157,20 @@ func (o *obstacles) ofRow(c *store.Call, workflow string) view.Wait {
 	if c.State == store.Queued {
 		w.Why = p.Unserved
 	}
-	code := c.Name
-	if p.Inline {
-		code = store.StepName(workflow, c.Name)
-	}
+	code := CodeName(workflow, c.Name, p.Inline)
 	if off, paused := o.paused[code]; paused && (c.State == store.Queued || c.State == store.Offered) {
 		w.For, w.Name, w.By, w.Why, w.Until = view.WaitActivityPaused, code, off.By, off.Why, optional(off.Ends())
 	}
 	return w
+}
+
+// CodeName returns the name under which the code of a call is paused: that of its activity, or of
+// the inline step.
+func CodeName(workflow, call string, inline bool) string {
+	if inline {
+		return store.StepName(workflow, call)
+	}
+	return call
 }
 
 // failedAt returns since when a call is in backoff: the time of its last recorded failure.

@@ -63,13 +63,8 @@ func (all workflowSums) addNodes(nodes []view.Node, group string) {
 			continue
 		}
 		for _, d := range n.Workflows {
-			w := all.of(d.Name)
-			at := slices.IndexFunc(w.Builds, func(b view.WorkflowBuild) bool { return b.Build == n.Build && b.Version == d.Version })
-			if at < 0 {
-				at = len(w.Builds)
-				w.Builds = append(w.Builds, view.WorkflowBuild{Build: n.Build, Version: d.Version})
-			}
-			w.Builds[at].Nodes++
+			same := func(b view.WorkflowBuild) bool { return b.Build == n.Build && b.Version == d.Version }
+			among(&all.of(d.Name).Builds, same, view.WorkflowBuild{Build: n.Build, Version: d.Version}).Nodes++
 		}
 	}
 }

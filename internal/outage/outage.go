@@ -22,23 +22,19 @@ type Watch struct {
 	since time.Time // when the outage began
 	parts []*Watch
 
-	gone *gone // shared with its parts
-}
-
-// gone tells those who wait for an operation that the store will never carry it out.
-type gone struct {
-	once sync.Once
-	ch   chan struct{}
+	gone chan struct{} // closed when the store will never carry an operation out; shared with its parts
+	end  func()        // closes gone
 }
 
 // New returns a Watch without an outage.
 func New(log *logs.Log) *Watch {
-	return &Watch{log: log, gone: &gone{ch: make(chan struct{})}}
+	gone := make(chan struct{})
+	return &Watch{log: log, gone: gone, end: sync.OnceFunc(func() { close(gone) })}
 }
 
 // Gone returns a channel that is closed when no operation can succeed any more; see
 // store.UnavailableError.
-func (w *Watch) Gone() <-chan struct{} { return w.gone.ch }
+func (w *Watch) Gone() <-chan struct{} { return w.gone }
 
 // Away records that an operation failed because the database did not answer. The caller tries
 // again.
@@ -63,7 +59,7 @@ func (w *Watch) set(err error) (lasted time.Duration, was error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if away, is := errors.AsType[*store.UnavailableError](err); is && away.Gone {
-		w.gone.once.Do(func() { close(w.gone.ch) })
+		w.end()
 	}
 	w.away.Store(err != nil)
 	if was, w.err = w.err, err; was == nil {
@@ -76,7 +72,7 @@ func (w *Watch) set(err error) (lasted time.Duration, was error) {
 // includes its error.
 func (w *Watch) Part() *Watch {
 	part := New(w.log)
-	part.gone = w.gone
+	part.gone, part.end = w.gone, w.end
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.parts = append(w.parts, part)

@@ -60,20 +60,14 @@ func (c *Client) AttemptOf(ctx context.Context, token string) (view.TokenAttempt
 	if err != nil {
 		return view.TokenAttempt{}, err
 	}
-	row, err := c.runOf(ctx, &a)
+	row, call, err := c.callOf(ctx, &a)
 	if err != nil {
 		return view.TokenAttempt{}, err
 	}
 	of := view.TokenAttempt{WorkflowID: row.WorkflowID, RunID: row.ID, Workflow: row.Type, Call: a.Call, Attempt: a.Number}
-	calls, err := c.db.Calls(ctx, row.Partition, row.ID)
-	if err != nil {
-		return of, err
-	}
-	for _, call := range calls {
-		if call.Has(a.Call) {
-			of.Activity, of.Queue = call.Name, call.Queue
-			return of, nil
-		}
+	if call != nil {
+		of.Activity, of.Queue = call.Name, call.Queue
+		return of, nil
 	}
 	of.Activity, of.Queue, err = c.read.CallMade(ctx, row, a.Call)
 	return of, err
@@ -155,6 +149,19 @@ func (c *Client) runOf(ctx context.Context, a *Attempt) (*store.Run, error) {
 	return &upTo[0], nil
 }
 
+// callOf returns the run of an attempt, and the row of its call or nil.
+func (c *Client) callOf(ctx context.Context, a *Attempt) (*store.Run, *store.Call, error) {
+	row, err := c.runOf(ctx, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	calls, err := c.db.Calls(ctx, row.Partition, row.ID)
+	if at := slices.IndexFunc(calls, func(r store.Call) bool { return r.Has(a.Call) }); at >= 0 {
+		return row, &calls[at], err
+	}
+	return row, nil, err
+}
+
 // wanted is an attempt whose end its run waits for or, if known, has received already.
 type wanted struct {
 	row   *store.Run
@@ -171,18 +178,12 @@ var begun = []store.CallState{store.Dispatched, store.External, store.Remote, st
 // attempt is known if it has ended with this outcome. awaited reads the committed state; the
 // run decides when the message arrives.
 func (c *Client) awaited(ctx context.Context, a *Attempt, outcome core.Outcome) (wanted, error) {
-	row, err := c.runOf(ctx, a)
+	row, call, err := c.callOf(ctx, a)
 	if err != nil {
 		return wanted{}, err
 	}
-	calls, err := c.db.Calls(ctx, row.Partition, row.ID)
-	if err != nil {
-		return wanted{}, err
-	}
-	for _, call := range calls {
-		if call.Has(a.Call) && call.Attempt == a.Number && slices.Contains(begun, call.State) {
-			return wanted{row: row, name: call.Name}, nil // the usual case, without reading the history
-		}
+	if call != nil && call.Attempt == a.Number && slices.Contains(begun, call.State) {
+		return wanted{row: row, name: call.Name}, nil // the usual case, without reading the history
 	}
 	attempts, err := c.read.AttemptsOf(ctx, row, view.AttemptRange{Call: a.Call})
 	if err != nil {

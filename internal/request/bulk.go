@@ -39,7 +39,7 @@ func (c *Client) ControlAll(ctx context.Context, selected view.Filter, in core.C
 // controlAllNow applies to the runs that match the filter, or to the latest runs of ids if
 // there are any. With a selection it applies only to what the selection names.
 func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, ids []string, in core.Control, dry bool, only *selection) (view.BulkResult, error) {
-	b := bulk{client: c, in: in, result: view.BulkResult{DryRun: dry}, only: only}
+	b := bulk{client: c, in: in, result: view.BulkResult{DryRun: dry}, only: only, ahead: foresight{client: c}}
 	if err := c.checkControl(ctx, &b.in); err != nil {
 		return b.result, err
 	}
@@ -90,10 +90,7 @@ func (b *bulk) these(ctx context.Context, ids []string) error {
 	for some := range slices.Chunk(ids, bulkPage) {
 		found := make([]*store.Run, len(some))
 		err := errors.Join(inParallel(len(some), bulkWorkers, func(i int) (err error) {
-			found[i], err = b.client.read.Find(ctx, some[i], "")
-			if errors.Is(err, store.ErrNotFound) {
-				err = nil
-			}
+			found[i], err = ifFound(b.client.read.Find(ctx, some[i], ""))
 			return err
 		})...)
 		if err != nil {
@@ -149,8 +146,7 @@ type bulk struct {
 	began string // run ID: the operation skips chains that began later; empty in the first pass
 	seen  string // run ID: an earlier pass saw the runs up to here
 
-	rooms *rooms            // for a dry run of retries
-	ahead map[string]string // for a dry run of moves: what would happen to runs, by workflow
+	ahead foresight // for a dry run
 }
 
 // pass goes through the matching runs, newest first. After the first pass it only takes
@@ -206,9 +202,6 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	failed := inParallel(len(rows), bulkWorkers, func(i int) (err error) {
 		in := b.in
 		found[i], err = b.client.selected(ctx, &rows[i], in)
-		if err == nil && b.result.DryRun {
-			err = b.client.foreseeRetries(ctx, &rows[i], &in, found[i])
-		}
 		if b.only != nil {
 			found[i] = b.only.only(&rows[i], found[i])
 			in.Only, in.Chain = numbersOf(found[i]), rows[i].Chain
@@ -218,10 +211,10 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 		}
 		return err
 	})
-	if err := b.foresee(ctx, rows, found); err != nil {
-		return err
-	}
 	for i := range rows {
+		if failed[i] == nil && b.result.DryRun {
+			failed[i] = b.ahead.add(ctx, &rows[i], &b.in, found[i])
+		}
 		b.found.add(&rows[i], found[i])
 		if refused := (*RefusedError)(nil); b.only != nil && errors.As(failed[i], &refused) {
 			b.found.keep(&rows[i], b.only) // it is refused, not gone
@@ -344,19 +337,18 @@ func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control
 	if !row.Status.Open() && in.Operation != core.ResetTheRun {
 		return nil, fmt.Errorf("workflow %q: %w", workflowID, store.ErrClosed)
 	}
-	if in.Operation == core.MoveTheRun {
-		return c.previewMove(ctx, row, in)
-	}
 	found, err := c.selected(ctx, row, in)
-	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("workflow %q: %w", workflowID, ErrNotPending)
+	switch {
+	case err != nil:
+		return found, err
+	case len(found) > 0:
+		return found, (&foresight{client: c}).add(ctx, row, &in, found)
+	case in.Operation == core.MoveTheRun:
+		return nil, &RefusedError{Record: view.ControlRecord{
+			WorkflowID: row.WorkflowID, RunID: row.ID, Name: in.To, Operation: string(in.Operation), Outcome: view.Refused, Note: staysWhere(row, &in),
+		}}
 	}
-	if err == nil {
-		if err = c.foreseeRetries(ctx, row, &in, found); err == nil {
-			err = (&rooms{client: c}).foresee(ctx, row, &in, found)
-		}
-	}
-	return found, err
+	return nil, fmt.Errorf("workflow %q: %w", workflowID, ErrNotPending)
 }
 
 // selected returns the calls of a run that are selected now, or the run. For calls with a

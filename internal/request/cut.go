@@ -262,12 +262,12 @@ func (c *Client) again(ctx context.Context, row *store.Run, call int64, keys boo
 		}
 	}
 	if row.Status.Open() {
-		d, err := c.read.Describe(ctx, row.WorkflowID, row.ID)
+		s, err := c.read.Read(ctx, row)
 		if err != nil {
 			return "", err
 		}
-		for i := range d.Pending {
-			if p := &d.Pending[i]; mayBeDone(p) {
+		for _, p := range s.Pending() {
+			if mayBeDone(&p) {
 				open = append(open, fmt.Sprintf("%d (%s)", p.Call, p.Name))
 			}
 		}

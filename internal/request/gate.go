@@ -118,19 +118,29 @@ func (c *Client) operateGate(ctx context.Context, m core.ToGate, dry bool, by By
 	if err != nil {
 		return out, err
 	}
-	if n := g.Asked(string(m.Word), by.Request); n != nil {
-		return gateAnswer(g, m.Gate, n, dry)
-	}
+	asked := g.Asked(string(m.Word), by.Request)
 	m.Spec = g.Declared()
-	out = inspect.GateChange(m.Gate, m.Word, g.Preview(c.now(), &m))
+	out, err = gateChange(g, &m, asked, c.now())
 	out.DryRun = dry
-	switch {
-	case out.Outcome == core.Refused:
-		return out, &history.InputError{What: fmt.Sprintf("%s of gate %q", m.Word, m.Gate), Problem: "is refused: " + out.Note}
-	case dry || m.Word == core.GateProbe && out.Outcome == core.Unchanged:
-		return out, nil
+	if err != nil || dry || asked != nil || m.Word == core.GateProbe && out.Outcome == core.Unchanged {
+		return out, err
 	}
 	return out, c.tellGate(ctx, m, by)
+}
+
+// gateChange returns what a request does to a gate, or did if the gate has obeyed it already. The
+// error says that it is refused.
+func gateChange(g *core.Gate, m *core.ToGate, asked *core.Note, now int64) (out view.GateChange, err error) {
+	if asked == nil {
+		out = inspect.GateChange(m.Gate, m.Word, g.Preview(now, m))
+	} else {
+		is := spec.Spec(g.Detail().Spec)
+		out = inspect.GateChange(m.Gate, m.Word, core.GatePreview{Before: is, After: is, Outcome: asked.Outcome, Text: asked.Text})
+	}
+	if out.Outcome == core.Refused {
+		err = &history.InputError{What: fmt.Sprintf("%s of gate %q", m.Word, m.Gate), Problem: "is refused: " + out.Note}
+	}
+	return out, err
 }
 
 // gate returns the committed state of a gate.
@@ -150,15 +160,4 @@ func (c *Client) absentGate(ctx context.Context, name string, err error) error {
 func (c *Client) tellGate(ctx context.Context, m core.ToGate, by By) error {
 	m.By, m.Why, m.Request = cmp.Or(by.Who, c.node), by.Why, by.Request
 	return c.absentGate(ctx, m.Gate, c.deliver(ctx, message.ControlGate(c.group, &m)))
-}
-
-// gateAnswer returns the outcome of a request that the gate has already obeyed.
-func gateAnswer(g *core.Gate, name string, n *core.Note, dry bool) (view.GateChange, error) {
-	now := spec.Spec(g.Detail().Spec)
-	out := inspect.GateChange(name, core.GateWord(n.Word), core.GatePreview{Before: now, After: now, Outcome: n.Outcome, Text: n.Text})
-	out.DryRun = dry
-	if n.Outcome == core.Refused {
-		return out, &history.InputError{What: fmt.Sprintf("%s of gate %q", n.Word, name), Problem: "is refused: " + n.Text}
-	}
-	return out, nil
 }

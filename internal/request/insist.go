@@ -49,7 +49,7 @@ func (d insistent) Post(ctx context.Context, m store.Message) error {
 	ends := message.Ends(m)
 	meant, over := "", false
 	if ends {
-		before, err := latest(ctx, d, m)
+		before, err := ifFound(d.Find(ctx, m.Partition, m.WorkflowID, m.Run))
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (d insistent) Post(ctx context.Context, m store.Message) error {
 	}
 	err := d.insist(ctx, twice, func() error {
 		if lost && meant != "" {
-			if now, err := latest(ctx, d.Database, m); err != nil || now == nil || now.Chain != meant {
+			if now, err := ifFound(d.Database.Find(ctx, m.Partition, m.WorkflowID, m.Run)); err != nil || now == nil || now.Chain != meant {
 				return err
 			}
 		}
@@ -79,9 +79,8 @@ func (d insistent) Post(ctx context.Context, m store.Message) error {
 	return explain(err, lost, twice)
 }
 
-// latest returns the run that a message is for, nil if there is none.
-func latest(ctx context.Context, d Database, m store.Message) (*store.Run, error) {
-	run, err := d.Find(ctx, m.Partition, m.WorkflowID, m.Run)
+// ifFound returns nil for a run that there is not.
+func ifFound(run *store.Run, err error) (*store.Run, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}

@@ -68,17 +68,11 @@ func postSignal(ctx context.Context, in rows, m store.Message, name string) erro
 	}
 	if d, damage := core.DecodeDetail(row.Detail); damage == nil && slices.Contains(d.Awaited, name) {
 		m.IfRoom = false
-		err = in.post(ctx, m)
+		if err = in.post(ctx, m); !errors.Is(err, store.ErrFull) { // else the owner's limit applies
+			return err
+		}
 	}
-	return full(err)
-}
-
-// full turns the error that a run has no room for a signal into a *history.LimitError.
-func full(err error) error {
-	if errors.Is(err, store.ErrFull) { // the owner's limit applies
-		return &history.LimitError{What: "unread signals", Hint: "send it again when its code has read some, or raise perdure.MaxSignalBacklog where it runs; or 100,000 with keys came within an hour, and it takes more when that is over " + see.Limits}
-	}
-	return err
+	return &history.LimitError{What: "unread signals", Hint: "send it again when its code has read some, or raise perdure.MaxSignalBacklog where it runs; or 100,000 with keys came within an hour, and it takes more when that is over " + see.Limits}
 }
 
 // Cancel asks a run to end: its code is told and decides how. An empty run means the latest

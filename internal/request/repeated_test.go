@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -15,7 +14,7 @@ import (
 func TestF39_ARefusalIsAnsweredTheSame(t *testing.T) {
 	for outcome, refused := range map[string]bool{core.Refused: true, core.Applied: false} {
 		n := &core.Note{Word: string(core.GateReset), Request: "k", Outcome: outcome, Text: "it has no breaker"}
-		change, gate := gateAnswer(core.NewGate("door"), "door", n, false)
+		change, gate := gateChange(core.NewGate("door"), &core.ToGate{Gate: "door", Word: core.GateReset}, n, 0)
 		_, backfill := backfillAnswer("nightly", n)
 		for what, err := range map[string]error{`of gate "door"`: gate, `backfill of schedule "nightly"`: backfill} {
 			if (err != nil) != refused || refused && !strings.Contains(err.Error(), what+" is refused: it has no breaker") {
@@ -31,10 +30,7 @@ func TestF39_ARefusalIsAnsweredTheSame(t *testing.T) {
 // TestE60_APreviewOfAQuarantinedCall: it would be refused only if every live build has crashed with
 // it.
 func TestE60_APreviewOfAQuarantinedCall(t *testing.T) {
-	data, err := history.Seal(core.Progress{CrashedOn: []string{"a1", "b1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := &core.Progress{CrashedOn: []string{"a1", "b1"}}
 	for _, c := range []struct {
 		builds map[string][]string
 		want   string
@@ -44,7 +40,7 @@ func TestE60_APreviewOfAQuarantinedCall(t *testing.T) {
 		{nil, view.Selected},
 	} {
 		r := view.ControlRecord{Outcome: view.Selected}
-		foreseeRetry(&store.Call{State: store.Quarantined, Data: data}, &core.Control{Operation: core.RetryNow, Builds: c.builds}, false, &r)
+		foreseeRetry(&store.Call{State: store.Quarantined}, p, &core.Control{Operation: core.RetryNow, Builds: c.builds}, false, &r)
 		if r.Outcome != c.want {
 			t.Errorf("with %v it is %s, want %s: %s", c.builds, r.Outcome, c.want, r.Note)
 		}

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure/gate/spec"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/roomtest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
@@ -73,6 +75,61 @@ func TestE60_ADryRunOfRetriesCountsSlotsOfGates(t *testing.T) {
 		one, err = a.Preview(a.ctx, "b0", core.Control{Operation: core.RetryNow})
 		if err != nil || one[0].Outcome != view.Unchanged {
 			a.Errorf("of a call that waits or runs: %+v, %v", one, err)
+		}
+	})
+}
+
+// TestE60_ADryRunOfRetriesKnowsPausedRuns: they refuse what starts an attempt, as the dry run says.
+func TestE60_ADryRunOfRetriesKnowsPausedRuns(t *testing.T) {
+	here(t, func(a *asker) {
+		a.wait("w")
+		_, err := a.Control(a.ctx, "w", "", core.Control{Operation: core.PauseTheRun})
+		a.Must(err)
+		a.settle()
+		dry, err := a.Preview(a.ctx, "w", core.Control{Operation: core.RetryNow})
+		a.Must(err)
+		var refused *RefusedError
+		if _, err := a.Control(a.ctx, "w", "", core.Control{Operation: core.RetryNow}); !errors.As(err, &refused) {
+			a.Fatalf("a paused run answers %v", err)
+		}
+		for _, r := range dry {
+			if r.Outcome != refused.Record.Outcome || r.Note != refused.Record.Note {
+				a.Errorf("it is foreseen as %+v, and comes as %+v", r, refused.Record)
+			}
+		}
+	})
+}
+
+// TestE60_ADryRunOfRetriesKnowsWhatIsPaused: an inline step by its own name, which is not that of
+// an activity.
+func TestE60_ADryRunOfRetriesKnowsWhatIsPaused(t *testing.T) {
+	here(t, func(a *asker) {
+		pauses := roomtest.Retry(retry.Policy{MaxAttempts: 1, OnExhausted: retry.Pause})
+		a.Define("steps", charges(pauses, func(s *core.StartCall) { s.Kind = history.StepScheduled }))
+		a.Define("bank", charges(pauses))
+		for _, code := range []string{"steps", "bank"} {
+			a.start(code, code)
+			a.settle()
+			a.Latest(code).Fails(1, "Busy", "no")
+			a.settle()
+		}
+		for _, c := range []struct {
+			paused      string
+			steps, bank string
+		}{
+			{"charge", view.Selected, view.WouldWait},
+			{"steps/charge", view.WouldWait, view.Selected},
+		} {
+			_, err := a.SwitchActivity(a.ctx, c.paused, true, 0, "", By{})
+			a.Must(err)
+			for id, want := range map[string]string{"steps": c.steps, "bank": c.bank} {
+				r, err := a.Preview(a.ctx, id, core.Control{Operation: core.RetryNow})
+				if err != nil || r[0].Outcome != want || strings.Contains(r[0].Note, "until its activity is resumed") != (want == view.WouldWait) {
+					a.Errorf("while %s is paused, a retry of %s is foreseen as %+v, %v; want %s", c.paused, id, r, err, want)
+				}
+			}
+			_, err = a.SwitchActivity(a.ctx, c.paused, false, 0, "", By{})
+			a.Must(err)
 		}
 	})
 }

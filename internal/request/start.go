@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,10 +105,7 @@ func (c *Client) startRun(ctx context.Context, req Start) (started, error) {
 	}
 	var existing *store.Run
 	if req.NewAfter != NoEnd {
-		switch existing, err = in.Find(ctx, c.place(req.WorkflowID), req.WorkflowID, ""); {
-		case errors.Is(err, store.ErrNotFound):
-			existing = nil
-		case err != nil:
+		if existing, err = ifFound(in.Find(ctx, c.place(req.WorkflowID), req.WorkflowID, "")); err != nil {
 			return started{}, err
 		}
 	}
@@ -213,16 +211,13 @@ func attach(ctx context.Context, in rows, existing *store.Run, req *Start) (star
 
 // originOf returns what the chain of a run was started with.
 func originOf(ctx context.Context, in rows, row *store.Run) (*history.Origin, error) {
-	first := row
 	if row.ID != row.Chain {
-		found, err := in.Find(ctx, row.Partition, row.WorkflowID, row.Chain)
-		switch {
-		case err == nil:
-			first = found
-		case !errors.Is(err, store.ErrNotFound): // if that one was deleted, row itself has the origin
+		first, err := ifFound(in.Find(ctx, row.Partition, row.WorkflowID, row.Chain))
+		if err != nil {
 			return nil, err
 		}
+		row = cmp.Or(first, row) // if that one was deleted, row itself has the origin
 	}
-	start, err := record.Start(first)
+	start, err := record.Start(row)
 	return start.Origin(), err
 }

@@ -27,11 +27,11 @@ type end struct {
 	refused  error     // why the database refuses it
 }
 
-// beat is a heartbeat to post.
+// beat is a heartbeat to post, or another word about an attempt that goes on.
 type beat struct {
-	held *held
-	beat core.Heartbeat
-	over bool // it says that the attempt leaves the probation lane, not a heartbeat
+	held    *held
+	says    func(g store.Group, workflowID, run string, d message.Data) (store.Message, error)
+	details history.Payload
 }
 
 // errTransaction is the failure of a body that used activity.OnCommit.
@@ -79,7 +79,7 @@ func (o owner) Beat(x *attempt.Attempt) {
 	defer s.mu.Unlock()
 	h := s.held[x.Key]
 	if b, fresh := x.TakeBeat(); fresh && h != nil && !x.Ended() {
-		s.beats[x.Key] = beat{held: h, beat: b}
+		s.beats[x.Key] = beat{h, message.Heartbeat, b.Details}
 		s.ended.Ring()
 	}
 }
@@ -91,7 +91,7 @@ func (o owner) TrialOver(x *attempt.Attempt) {
 	s.mu.Lock()
 	if h := s.held[x.Key]; h != nil && !x.Ended() {
 		name = h.task.Name
-		s.beats[attempt.Key{Run: x.Run, Call: x.Call, Number: -x.Number}] = beat{held: h, over: true}
+		s.beats[attempt.Key{Run: x.Run, Call: x.Call, Number: -x.Number}] = beat{held: h, says: message.TrialOver}
 		h.cleared = true
 		s.ended.Ring()
 	}
@@ -154,7 +154,7 @@ func (s *Server) say() bool {
 	s.ends, s.beats = later, map[attempt.Key]beat{}
 	s.mu.Unlock()
 	for _, b := range beats { // a lost heartbeat is followed by others
-		_ = s.postBeat(b.held, b.beat, b.over)
+		_ = s.post(b)
 	}
 	left, err := s.settleAll(ends)
 	if err != nil && s.ctx.Err() == nil {
@@ -176,28 +176,18 @@ func (s *Server) say() bool {
 	return len(s.ends) == 0
 }
 
-// pause returns how long until the next end is due.
+// pause returns how long until the next end is due. There is one.
 func (s *Server) pause() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var first time.Time
-	for _, e := range s.ends {
-		if first.IsZero() || e.due.Before(first) {
-			first = e.due
-		}
-	}
-	return max(0, time.Until(first))
+	first := slices.MinFunc(s.ends, func(a, b *end) int { return a.due.Compare(b.due) })
+	return max(0, time.Until(first.due))
 }
 
-// postBeat posts a heartbeat. It returns an error if another try may succeed.
-func (s *Server) postBeat(h *held, b core.Heartbeat, over bool) error {
-	t := &h.task
-	d := message.Data{Call: t.Number, Attempt: t.Attempt, Value: b.Details}
-	made := message.Heartbeat
-	if over {
-		made = message.TrialOver
-	}
-	m, err := made(s.config.Group, t.WorkflowID, t.Run, d)
+// post posts a heartbeat. It returns an error if another try may succeed.
+func (s *Server) post(b beat) error {
+	t := &b.held.task
+	m, err := b.says(s.config.Group, t.WorkflowID, t.Run, message.Data{Call: t.Number, Attempt: t.Attempt, Value: b.details})
 	if err != nil {
 		return nil // details that cannot be encoded are dropped
 	}
@@ -268,7 +258,7 @@ func (s *Server) settleTogether(ends []*end) error {
 			}
 		}
 		if e.beat != nil {
-			if err := s.postBeat(e.held, *e.beat, false); err != nil {
+			if err := s.post(beat{e.held, message.Heartbeat, e.beat.Details}); err != nil {
 				return err
 			}
 			e.beat = nil
