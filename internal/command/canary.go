@@ -90,7 +90,7 @@ func canaryForm(a *Ask, p *canary) (f Form, err error) {
 	if len(builds) == 0 {
 		return f, param.Bad("build", "start a node that has a build", "cannot be chosen: no node of the group is live and says its build")
 	}
-	f.Button, f.Choices = "Show what it means", map[string][]Choice{}
+	f.Choices = map[string][]Choice{}
 	for _, b := range builds {
 		f.Choices["build"] = append(f.Choices["build"], Choice{b, b + " (" + human.Plural(count[b], "node", "nodes") + ")"})
 	}
@@ -104,13 +104,9 @@ func LiveBuilds(ctx context.Context, e *perdure.Engine) (builds []string, count 
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := ops.Nodes(ctx, e)
-	if err != nil {
-		return nil, nil, err
-	}
 	count = map[string]int{}
-	for _, n := range all {
-		if n.State != view.NodeLive || n.Worker || n.Group != status.Group {
+	for _, n := range status.Nodes {
+		if n.State != view.NodeLive || n.Worker {
 			continue
 		}
 		if count[n.Build]++; count[n.Build] == 1 {

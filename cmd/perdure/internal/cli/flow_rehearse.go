@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/see"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -60,7 +62,7 @@ func rehearsed(scr *screen, path string, known check.Actions) (*syntax.File, []*
 			return nil, nil, failure(exitError, "See all faults: perdure flow check "+human.ShellWord(path), "%s", faults.Error())
 		}
 	}
-	beside := strings.TrimSuffix(path, flowEnding) + casesEnding
+	beside := strings.TrimSuffix(path, view.FlowEnding) + casesEnding
 	data, err := os.ReadFile(beside)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, usage(`Write one: {"cases": [{"name": "all is well", "actions": {"http.get": [{"returns": {"json": []}}]}, "expect": {"result": 1}}]}`, "There is no file %q with the cases of %s.", beside, path)
@@ -133,21 +135,15 @@ func flowForward(scr *screen, path, name string, known check.Actions) error {
 	if err != nil {
 		return err
 	}
-	chosen := cases[0]
-	if name != "" {
+	chosen := slices.IndexFunc(cases, func(c *rehearsal.Case) bool { return name == "" || c.Name == name })
+	if chosen < 0 {
 		var names []string
-		chosen = nil
 		for _, c := range cases {
 			names = append(names, fmt.Sprintf("%q", c.Name))
-			if c.Name == name {
-				chosen = c
-			}
 		}
-		if chosen == nil {
-			return usage("The cases are "+strings.Join(names, ", ")+".", "There is no case %q.", name)
-		}
+		return usage("The cases are "+strings.Join(names, ", ")+".", "There is no case %q.", name)
 	}
-	outcome, err := rehearsal.Run(file, chosen, func(at time.Duration, what string) {
+	outcome, err := rehearsal.Run(file, cases[chosen], func(at time.Duration, what string) {
 		scr.notef("%s  %s\n", term.Painted{Text: fmt.Sprintf("%9s", human.Duration(at)), Colour: term.Faint}, what)
 	})
 	if err != nil {
