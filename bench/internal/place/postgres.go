@@ -51,7 +51,9 @@ func (d *PostgresDatabase) Size(ctx context.Context) (int64, error) {
 }
 
 // Tables asks the server's statistics.
-func (d *PostgresDatabase) Tables(ctx context.Context) ([]Table, error) { return d.cluster.Tables(ctx, d.name) }
+func (d *PostgresDatabase) Tables(ctx context.Context) ([]Table, error) {
+	return d.cluster.Tables(ctx, d.name)
+}
 
 // Drop deletes the database.
 func (d *PostgresDatabase) Drop(ctx context.Context) error { return d.cluster.Drop(ctx, d.name) }

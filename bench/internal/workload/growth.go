@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/bench/internal/figure"
@@ -40,8 +39,7 @@ func (Growth) Metrics() []Metric {
 
 // Run loads a database of its own, opens it again and measures.
 func (w Growth) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
-	var executed atomic.Int64
-	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight, Step: func(int) { executed.Add(1) }})
+	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight})
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +56,8 @@ func (w Growth) Run(ctx context.Context, p *place.Places, s system.System) (samp
 		return nil, err
 	}
 	tally.Runs += 1 + w.Probes
-	if executed.Load() != int64(tally.Runs) {
-		return nil, fmt.Errorf("%d bodies ran, want %d", executed.Load(), tally.Runs)
+	if err := b.ran(tally.Runs); err != nil {
+		return nil, err
 	}
 	notes, err := w.keep(ctx, b, tally, values)
 	return []Sample{{Values: values, Notes: notes}}, err

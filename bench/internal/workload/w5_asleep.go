@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/bench/internal/figure"
@@ -53,7 +52,7 @@ const nap = 24 * time.Hour
 // Run goes through the stages on one database.
 func (w Asleep) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
 	t := &night{Asleep: w}
-	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight, Step: func(int) { t.executed.Add(1) }})
+	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight})
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +65,7 @@ func (w Asleep) Run(ctx context.Context, p *place.Places, s system.System) (samp
 	if samples, err = t.pass(ctx); err != nil {
 		return nil, err
 	}
-	if t.executed.Load() != t.steps {
-		return nil, fmt.Errorf("%d bodies ran, want %d", t.executed.Load(), t.steps)
-	}
-	return samples, nil
+	return samples, b.ran(t.steps)
 }
 
 // night is the state of one run of the workload.
@@ -78,11 +74,10 @@ type night struct {
 	bed     *bed
 	sleeper system.Sleeper
 
-	stage    int
-	tally    system.Tally
-	executed atomic.Int64
-	steps    int64 // that should have been executed
-	empty    float64
+	stage int
+	tally system.Tally
+	steps int // that should have been executed
+	empty float64
 }
 
 func (t *night) pass(ctx context.Context) ([]Sample, error) {
@@ -123,7 +118,7 @@ func (t *night) sleep(ctx context.Context, n int) error {
 // finish adds runs that have ended.
 func (t *night) finish(ctx context.Context, n int) error {
 	t.tally.Runs += n
-	t.steps += int64(n)
+	t.steps += n
 	return t.bed.chains(ctx, "finished", n, 1)
 }
 
@@ -173,7 +168,7 @@ func (t *night) probe(ctx context.Context, values map[string]float64) error {
 		return err
 	}
 	t.tally.Runs += t.Probes
-	t.steps += int64(t.Probes)
+	t.steps += t.Probes
 	values["p50"], values["p99"] = milliseconds(times.Quantile(0.50)), milliseconds(times.Quantile(0.99))
 
 	spent, err := t.load(ctx)
@@ -192,7 +187,7 @@ func (t *night) probe(ctx context.Context, values map[string]float64) error {
 func (t *night) load(ctx context.Context) (meter.Spent, error) {
 	spent, err := t.bed.load(ctx, func() error { return t.bed.chains(ctx, fmt.Sprintf("load-%d", t.tally.Runs), t.Load, t.Steps) })
 	t.tally.Runs += t.Load
-	t.steps += int64(t.Load * t.Steps)
+	t.steps += t.Load * t.Steps
 	return spent, err
 }
 
