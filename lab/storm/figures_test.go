@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/chart"
 	"github.com/perdure/perdure/internal/docs"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/lab/storm"
 	"github.com/perdure/perdure/retry"
 )
@@ -35,7 +36,7 @@ func brief(t *testing.T, name string, reports ...*storm.Report) {
 		if r.Unsettled > 0 {
 			last = "not within " + last
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d %% | %s |\n", r.Name, chart.Thousands(r.Calls), chart.Thousands(r.PeakAfter), 100*r.Succeeded/r.Tasks, last)
+		fmt.Fprintf(&b, "| %s | %s | %s | %d %% | %s |\n", r.Name, human.Count(r.Calls), human.Count(r.PeakAfter), 100*r.Succeeded/r.Tasks, last)
 	}
 	docs.Section(t, *update, "retry-storms.md", "storm:"+name, b.String())
 }

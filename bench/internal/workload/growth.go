@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Growth is what a large database costs: as many runs that sleep as have ended.
@@ -22,7 +22,7 @@ type Growth struct {
 func (w Growth) About() About {
 	return About{"growth", "Large databases", fmt.Sprintf("%s runs are started that sleep for a day, and %s runs of one activity are finished. Then the process opens the database again: "+
 		"until its engine has started, and until a new workflow of one activity has completed; the latency of %d more; how long the first page of a list takes, and all that is counted; "+
-		"how fast what is finished is deleted, and what tables and indexes occupy before and after.", figure.Thousands(w.Runs), figure.Thousands(w.Runs), w.Probes)}
+		"how fast what is finished is deleted, and what tables and indexes occupy before and after.", human.Count(w.Runs), human.Count(w.Runs), w.Probes)}
 }
 
 // Metrics are the columns.

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/meter"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Backoff is W3: how late a retry starts.
@@ -69,7 +69,7 @@ func (w Backoff) measure(ctx context.Context, p *place.Places, s system.System, 
 	if err != nil {
 		return sample, err
 	}
-	return Sample{Case: figure.Thousands(runs) + " workflows", Values: map[string]float64{
+	return Sample{Case: human.Count(runs) + " workflows", Values: map[string]float64{
 		"late p50": milliseconds(late.Quantile(0.50)),
 		"late p99": milliseconds(late.Quantile(0.99)),
 		"latest":   milliseconds(late.Quantile(1)),

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/meter"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/chart"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Asleep is W5: what runs cost that sleep or have ended, and what others pay for
@@ -28,7 +29,7 @@ type Asleep struct {
 func (w Asleep) About() About {
 	return About{"W5", "Sleeping and finished runs", fmt.Sprintf("Runs are started that sleep for a day, %d at a time; then %s runs of one activity are finished beside them. "+
 		"In each stage: the rate at which they were added; what each of them added to the process's memory after garbage collection (to all of it, the page caches of SQLite included, which have a bound, and to what Go manages) and to tables and indexes; "+
-		"the latency of a new workflow of one activity; and W1 beside them, whose CPU is compared with that on the empty database.", w.InFlight, figure.Thousands(w.Finished))}
+		"the latency of a new workflow of one activity; and W1 beside them, whose CPU is compared with that on the empty database.", w.InFlight, human.Count(w.Finished))}
 }
 
 // Metrics are the columns.
@@ -95,13 +96,13 @@ func (t *night) pass(ctx context.Context) ([]Sample, error) {
 		if err != nil {
 			return nil, err
 		}
-		samples = append(samples, Sample{Case: figure.Thousands(n) + " asleep", Values: values})
+		samples = append(samples, Sample{Case: human.Count(n) + " asleep", Values: values})
 	}
 	values, err := t.grow(ctx, t.Finished, t.finish)
 	if err != nil {
 		return nil, err
 	}
-	last := Sample{Case: "and " + figure.Thousands(t.Finished) + " finished", Values: values}
+	last := Sample{Case: "and " + human.Count(t.Finished) + " finished", Values: values}
 	last.Notes, err = describe(ctx, t.bed.db)
 	return append(samples, last), err
 }
@@ -199,11 +200,21 @@ func describe(ctx context.Context, db place.Database) ([]string, error) {
 	}
 	var parts []string
 	for _, t := range tables {
-		part := fmt.Sprintf("%s %s", t.Name, figure.Bytes(t.Bytes))
+		part := fmt.Sprintf("%s %s", t.Name, size(t.Bytes))
 		if t.Rows >= 0 {
-			part += fmt.Sprintf(" (%s rows, %s dead ones, %d automatic vacuums)", figure.Thousands(t.Rows), figure.Thousands(t.Dead), t.Vacuums)
+			part += fmt.Sprintf(" (%s rows, %s dead ones, %d automatic vacuums)", human.Count(int(t.Rows)), human.Count(int(t.Dead)), t.Vacuums)
 		}
 		parts = append(parts, part)
 	}
 	return []string{"tables with their indexes: " + strings.Join(parts, "; ")}, nil
+}
+
+// size writes a number of bytes.
+func size(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB"}
+	v, i := float64(n), 0
+	for v >= 1024 && i < len(units)-1 {
+		v, i = v/1024, i+1
+	}
+	return chart.Significant(v, 3) + " " + units[i]
 }

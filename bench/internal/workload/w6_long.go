@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/meter"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Long is W6: whether a step costs more when many came before it.
@@ -53,7 +53,7 @@ func (w Long) measure(ctx context.Context, p *place.Places, s system.System, ste
 		return sample, err
 	}
 	first, last := intervals(begun[:w.Edge+1]), intervals(begun[steps-1-w.Edge:])
-	return Sample{Case: figure.Thousands(steps) + " activities", Values: map[string]float64{
+	return Sample{Case: human.Count(steps) + " activities", Values: map[string]float64{
 		"activities":   float64(steps-1) / begun[steps-1].Sub(begun[0]).Seconds(),
 		"first":        milliseconds(first.Sum()),
 		"last":         milliseconds(last.Sum()),

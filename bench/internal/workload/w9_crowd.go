@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/meter"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Crowd is W9: many more runs than there are slots, started at once, and a process that
@@ -25,7 +25,7 @@ func (w Crowd) About() About {
 	return About{"W9", "More runs than slots", fmt.Sprintf("%s workflows of %d activities are started as fast as the starts are durable. In the first case the activities do nothing, and all workflows are run. "+
 		"In the second they take no end, the process stops, and the next one opens the database, in which nearly all workflows wait; then they do nothing again, all are run, and a few more are started beside them: "+
 		"the answer to a start is when it is durable. "+
-		"Memory is what the whole process holds in RAM at most beyond what it held before, after garbage collection: that of SQLite's page cache, which has a bound, included.", figure.Thousands(w.Runs), w.Steps)}
+		"Memory is what the whole process holds in RAM at most beyond what it held before, after garbage collection: that of SQLite's page cache, which has a bound, included.", human.Count(w.Runs), w.Steps)}
 }
 
 // Metrics are the columns.
