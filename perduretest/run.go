@@ -78,9 +78,8 @@ func (h Handle[Out]) ID() string { return h.id }
 // Result waits until the workflow has ended and returns its result, as
 // perdure.Handle.Result does, through crashes and outages.
 func (h Handle[Out]) Result() (out Out, err error) {
-	err = h.env.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) (err error) {
-		out, err = perdure.Attach[Out](eng, h.id).Result(ctx)
-		return err
+	out, err = answered(context.Background(), h.env, func(ctx context.Context, eng *perdure.Engine) (Out, error) {
+		return perdure.Attach[Out](eng, h.id).Result(ctx)
 	})
 	return out, h.env.explain(h.id, err)
 }
@@ -104,15 +103,10 @@ func (h Handle[Out]) Attempts() []view.Attempt {
 }
 
 // look reads something of a run; the test fails if that is not possible.
-func look[Out, T any](h Handle[Out], read func(perdure.Handle[Out], context.Context) (T, error)) (answer T) {
+func look[Out, T any](h Handle[Out], read func(perdure.Handle[Out], context.Context) (T, error)) T {
 	h.env.t.Helper()
-	err := h.env.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) (err error) {
-		r := perdure.Attach[Out](eng, h.id)
-		if h.of != "" {
-			r = r.OfRun(h.of)
-		}
-		answer, err = read(r, ctx)
-		return err
+	answer, err := answered(context.Background(), h.env, func(ctx context.Context, eng *perdure.Engine) (T, error) {
+		return read(perdure.Attach[Out](eng, h.id).OfRun(h.of), ctx)
 	})
 	if err != nil {
 		h.env.t.Fatal(err)
@@ -145,21 +139,17 @@ func (t teller) Signal(ctx context.Context, id, name, key string, value history.
 	})
 }
 
-func (t teller) Query(ctx context.Context, id, run, name string, input history.Payload) (answer history.Payload, err error) {
-	err = t.env.persist(ctx, func(ctx context.Context, eng *perdure.Engine) (err error) {
-		answer, err = engine.Of(eng).Query(ctx, id, run, name, input)
-		return err
+func (t teller) Query(ctx context.Context, id, run, name string, input history.Payload) (history.Payload, error) {
+	return answered(ctx, t.env, func(ctx context.Context, eng *perdure.Engine) (history.Payload, error) {
+		return engine.Of(eng).Query(ctx, id, run, name, input)
 	})
-	return answer, err
 }
 
-func (t teller) Update(ctx context.Context, id, name, key string, input history.Payload) (result history.Payload, err error) {
+func (t teller) Update(ctx context.Context, id, name, key string, input history.Payload) (history.Payload, error) {
 	key = cmp.Or(key, t.env.newKey())
-	err = t.env.persist(ctx, func(ctx context.Context, eng *perdure.Engine) (err error) {
-		result, err = engine.Of(eng).Update(ctx, id, name, key, input)
-		return err
+	return answered(ctx, t.env, func(ctx context.Context, eng *perdure.Engine) (history.Payload, error) {
+		return engine.Of(eng).Update(ctx, id, name, key, input)
 	})
-	return result, err
 }
 
 // newKey makes an idempotency key.
@@ -174,21 +164,17 @@ func (e *Env) newKey() string {
 // request ID unless one is given, so that a repeated request is recognized.
 func (e *Env) Control(id string, calls view.CallFilter, op ops.Operation, options ...ops.ControlOption) (records []view.ControlRecord, err error) {
 	options = append([]ops.ControlOption{ops.RequestID(e.newKey())}, options...)
-	err = e.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) (err error) {
-		records, err = ops.Control(ctx, eng, id, calls, op, options...)
-		return err
+	return answered(context.Background(), e, func(ctx context.Context, eng *perdure.Engine) ([]view.ControlRecord, error) {
+		return ops.Control(ctx, eng, id, calls, op, options...)
 	})
-	return records, err
 }
 
 // ControlRun is ops.ControlRun, repeated like Control.
 func (e *Env) ControlRun(id string, op ops.RunOperation, options ...ops.ControlOption) (record view.ControlRecord, err error) {
 	options = append([]ops.ControlOption{ops.RequestID(e.newKey())}, options...)
-	err = e.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) (err error) {
-		record, err = ops.ControlRun(ctx, eng, id, op, options...)
-		return err
+	return answered(context.Background(), e, func(ctx context.Context, eng *perdure.Engine) (view.ControlRecord, error) {
+		return ops.ControlRun(ctx, eng, id, op, options...)
 	})
-	return record, err
 }
 
 // send is persist for messages. One that got through without an answer may have
@@ -203,6 +189,15 @@ func (e *Env) send(ctx context.Context, f func(context.Context, *perdure.Engine)
 		return nil
 	}
 	return err
+}
+
+// answered is persist for what has an answer.
+func answered[T any](ctx context.Context, e *Env, ask func(context.Context, *perdure.Engine) (T, error)) (answer T, err error) {
+	err = e.persist(ctx, func(ctx context.Context, eng *perdure.Engine) (err error) {
+		answer, err = ask(ctx, eng)
+		return err
+	})
+	return answer, err
 }
 
 // errImpatient is why a call of this package ends without an answer.

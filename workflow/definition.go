@@ -63,13 +63,19 @@ func begin[In, Out any](run *core.Run, name string, fn Func[In, Out]) *instance 
 			return history.Payload{}, retry.Terminal(fmt.Errorf("workflow %q: input: %w", name, err))
 		}
 		out, err := fn(wf, in)
-		if err != nil {
-			return history.Payload{}, err
-		}
-		result, err := history.Encode(out)
-		if err != nil {
-			return history.Payload{}, retry.Terminal(fmt.Errorf("workflow %q: result: %w", name, err))
-		}
-		return result, nil
+		return encoded(out, err, func(err error) error { return fmt.Errorf("workflow %q: result: %w", name, err) })
 	})
+}
+
+// encoded encodes what code has returned. If that cannot be encoded, its error is in the words of
+// wrong.
+func encoded[Out any](out Out, err error, wrong func(error) error) (history.Payload, error) {
+	if err != nil {
+		return history.Payload{}, err
+	}
+	p, err := history.Encode(out)
+	if err != nil {
+		return p, retry.Terminal(wrong(err))
+	}
+	return p, nil
 }

@@ -75,14 +75,7 @@ func HandleQuery[In, Out any](wf *Context, q Query[In, Out], handler func(In) (O
 			return history.Payload{}, retry.Terminal(fmt.Errorf("the input of query %q: %w", q.name, err))
 		}
 		out, err := handler(in)
-		if err != nil {
-			return history.Payload{}, err
-		}
-		answer, err := history.Encode(out)
-		if err != nil {
-			return history.Payload{}, retry.Terminal(fmt.Errorf("the answer to query %q: %w", q.name, err))
-		}
-		return answer, nil
+		return encoded(out, err, func(err error) error { return fmt.Errorf("the answer to query %q: %w", q.name, err) })
 	}
 }
 
@@ -90,7 +83,7 @@ func HandleQuery[In, Out any](wf *Context, q Query[In, Out], handler func(In) (O
 func (i *instance) Query(name string, input history.Payload) (answer history.Payload, err error) {
 	handler := i.queries[name]
 	if handler == nil {
-		return history.Payload{}, fmt.Errorf("%w the query %q; it has %s", ErrNoHandler, name, i.queryNames())
+		return history.Payload{}, fmt.Errorf("%w the query %q; it has %s", ErrNoHandler, name, namesOf(i.queries))
 	}
 	value, stack := aside(func() { answer, err = handler(input) })
 	switch v := value.(type) {
@@ -105,10 +98,10 @@ func (i *instance) Query(name string, input history.Payload) (answer history.Pay
 	return answer, err
 }
 
-// queryNames are the queries that a run answers, for people.
-func (i *instance) queryNames() string {
-	if len(i.queries) == 0 {
+// namesOf are the queries or updates for which a run has handlers, for people.
+func namesOf[H any](handlers map[string]H) string {
+	if len(handlers) == 0 {
 		return "none so far"
 	}
-	return strings.Join(slices.Sorted(maps.Keys(i.queries)), ", ")
+	return strings.Join(slices.Sorted(maps.Keys(handlers)), ", ")
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
-	"github.com/perdure/perdure/retry"
 )
 
 // Do runs an inline step: an activity written where it is used. It has the same policy,
@@ -28,14 +27,7 @@ func DoAsync[T any](wf *Context, name string, fn func(ctx context.Context) (T, e
 		}
 		wf.instance.bodies[p.call.Number] = func(ctx context.Context) (history.Payload, error) {
 			out, err := fn(ctx)
-			if err != nil {
-				return history.Payload{}, err
-			}
-			result, err := history.Encode(out)
-			if err != nil {
-				return history.Payload{}, retry.Terminal(fmt.Errorf("the result of step %q: %w", name, err))
-			}
-			return result, nil
+			return encoded(out, err, func(err error) error { return fmt.Errorf("the result of step %q: %w", name, err) })
 		}
 	}
 	return typed[T](p)

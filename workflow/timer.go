@@ -34,15 +34,11 @@ func (wf *Context) timer(name string, d time.Duration) *pending {
 // timer. The error is that the scope was canceled.
 func Sleep(wf *Context, d time.Duration) error {
 	wf.enter()
-	return wf.sleep("sleep", d)
-}
-
-func (wf *Context) sleep(name string, d time.Duration) error {
-	if d <= 0 {
-		if wf.over() {
-			return wf.scope.aborted(name)
-		}
-		return nil
+	switch {
+	case d > 0:
+		return Timer{wf.timer("sleep", d)}.Wait(wf)
+	case wf.over():
+		return wf.scope.aborted("sleep")
 	}
-	return Timer{wf.timer(name, d)}.Wait(wf)
+	return nil
 }

@@ -3,9 +3,6 @@ package workflow
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
@@ -104,14 +101,7 @@ func HandleUpdate[In, Out any](wf *Context, u Update[In, Out], handler func(wf *
 	}
 	h.handle = func(wf *Context, in In) (history.Payload, error) {
 		out, err := handler(wf, in)
-		if err != nil {
-			return history.Payload{}, err
-		}
-		answer, err := history.Encode(out)
-		if err != nil {
-			return history.Payload{}, retry.Terminal(fmt.Errorf("the answer of update %q: %w", u.name, err))
-		}
-		return answer, nil
+		return encoded(out, err, func(err error) error { return fmt.Errorf("the answer of update %q: %w", u.name, err) })
 	}
 	if wf.instance.updates.handlers == nil {
 		wf.instance.updates.handlers = map[string]anyHandler{}
@@ -197,11 +187,7 @@ func (h updateHandler[In]) run(wf *Context, input history.Payload) (history.Payl
 func (i *instance) Validate(name string, input history.Payload) (err error) {
 	h := i.updates.handlers[name]
 	if h == nil {
-		known := "none so far"
-		if len(i.updates.handlers) > 0 {
-			known = strings.Join(slices.Sorted(maps.Keys(i.updates.handlers)), ", ")
-		}
-		return fmt.Errorf("%w the update %q; it has %s", ErrNoHandler, name, known)
+		return fmt.Errorf("%w the update %q; it has %s", ErrNoHandler, name, namesOf(i.updates.handlers))
 	}
 	if v, stack := aside(func() { err = h.check(input) }); v != nil {
 		err = retry.Terminal(fmt.Errorf("the validator %w", panicked(v, stack)))

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -49,11 +50,7 @@ func Rand(wf *Context) *rand.Rand {
 		h := fnv.New128a()
 		_, _ = h.Write([]byte(i.run.Self().Run))
 		sum := h.Sum(nil)
-		var hi, lo uint64
-		for b := range 8 {
-			hi, lo = hi<<8|uint64(sum[b]), lo<<8|uint64(sum[8+b])
-		}
-		i.random = rand.New(rand.NewPCG(hi, lo))
+		i.random = rand.New(rand.NewPCG(binary.BigEndian.Uint64(sum), binary.BigEndian.Uint64(sum[8:])))
 	}
 	return i.random
 }

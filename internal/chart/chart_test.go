@@ -17,6 +17,21 @@ func TestNumbersAreWrittenAsInTables(t *testing.T) {
 	}
 }
 
+func TestSignificant(t *testing.T) {
+	for _, c := range []struct {
+		v      float64
+		digits int
+		want   string
+	}{
+		{0, 3, "0"}, {1, 3, "1.00"}, {0.25, 2, "0.25"}, {0.0241999, 3, "0.0242"}, {0.0999999, 3, "0.100"},
+		{9.996, 3, "10.0"}, {99.96, 3, "100"}, {345.6, 3, "346"}, {345.6, 2, "350"}, {34567, 3, "34,600"}, {999.96, 3, "1,000"}, {-12.34, 3, "-12.3"},
+	} {
+		if got := Significant(c.v, c.digits); got != c.want {
+			t.Errorf("Significant(%v, %d) = %q, want %q", c.v, c.digits, got, c.want)
+		}
+	}
+}
+
 func TestAxesEndAboveTheMost(t *testing.T) {
 	for _, most := range []float64{0.3, 1, 3.7, 9.9, 10, 23.9, 162, 46_000} {
 		marks, end := ticks(most)

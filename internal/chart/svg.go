@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/perdure/perdure/internal/human"
 )
 
 // width is that of all pictures; pages show them as wide as their text.
@@ -62,23 +64,29 @@ func ticks(most float64) (values []float64, end float64) {
 
 // Number writes a figure with three significant digits and commas, as tables have it.
 func Number(v float64) string {
+	text := Significant(v, 3)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// Significant rounds a number to some significant digits, and writes all of them.
+func Significant(v float64, digits int) string {
 	if v == 0 {
 		return "0"
 	}
-	digits := int(math.Floor(math.Log10(math.Abs(v)))) + 1
-	unit := math.Pow(10, float64(digits-3))
-	text := strconv.FormatFloat(math.Round(v/unit)*unit, 'f', max(0, 3-digits), 64)
-	whole, rest, _ := strings.Cut(text, ".")
-	whole = commas(whole)
-	if rest = strings.TrimRight(rest, "0"); rest != "" {
-		whole += "." + rest
+	unit := lastDigit(v, digits)
+	v = math.Round(v/unit) * unit
+	if math.Abs(v) >= 1000 {
+		return human.Count(int(math.Round(v)))
 	}
-	return whole
+	unit = lastDigit(v, digits) // 9.99 may have become 10
+	decimals := max(0, -int(math.Round(math.Log10(unit))))
+	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-func commas(digits string) string {
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+// lastDigit is the value of the last digit that counts.
+func lastDigit(v float64, digits int) float64 {
+	return math.Pow(10, math.Floor(math.Log10(math.Abs(v))+1e-9)-float64(digits-1))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/settings"
 )
 
@@ -17,13 +18,13 @@ func TestTheTablesOfLimits(t *testing.T) {
 		case n >= 1<<10 && n%(1<<10) == 0:
 			return fmt.Sprintf("%d KiB", n>>10)
 		}
-		return thousands(n) + " bytes"
+		return human.Count(n) + " bytes"
 	}
 	Section(t, *update, "limits.md", "limits:bounds", table([]string{"what", "limit"}, [][]string{
 		{"a workflow ID, a signal ID, an idempotency key", bytes(history.MaxID)},
 		{"the name of a workflow, activity, step, signal, gate or schedule", bytes(history.MaxName)},
 		{"an input, a result, a signal, a heartbeat's details: each, as JSON", bytes(history.MaxPayload)},
-		{"the nesting of such a value", thousands(history.MaxNesting) + " levels"},
+		{"the nesting of such a value", human.Count(history.MaxNesting) + " levels"},
 		{"a memo", bytes(history.MaxMemo)},
 		{"a reason (why)", bytes(history.MaxReason)},
 		{"attributes of a run", fmt.Sprint(history.MaxAttributes)},
@@ -32,19 +33,11 @@ func TestTheTablesOfLimits(t *testing.T) {
 	}))
 	c := settings.Defaults()
 	Section(t, *update, "limits.md", "limits:options", table([]string{"option", "what", "default"}, [][]string{
-		{code("MaxHistory"), "events of a run; a warning at four fifths", thousands(c.MaxHistory)},
-		{code("MaxPendingCalls"), "open calls of a run", thousands(c.MaxPendingCalls)},
-		{code("MaxSignalBacklog"), "signals that a run has not read; a warning at four fifths; one that the run waits for is always taken", thousands(c.MaxSignalBacklog)},
-		{code("Concurrency"), "attempts that run at a time in a process; further ones queue", thousands(c.Concurrency)},
-		{code("MaxResident"), "idle runs that stay in memory; further ones leave it", thousands(c.MaxResident)},
+		{code("MaxHistory"), "events of a run; a warning at four fifths", human.Count(c.MaxHistory)},
+		{code("MaxPendingCalls"), "open calls of a run", human.Count(c.MaxPendingCalls)},
+		{code("MaxSignalBacklog"), "signals that a run has not read; a warning at four fifths; one that the run waits for is always taken", human.Count(c.MaxSignalBacklog)},
+		{code("Concurrency"), "attempts that run at a time in a process; further ones queue", human.Count(c.Concurrency)},
+		{code("MaxResident"), "idle runs that stay in memory; further ones leave it", human.Count(c.MaxResident)},
 		{code("TurnTimeout"), "how long workflow code may run without waiting; then its run is parked", c.TurnTimeout.String()},
 	}))
-}
-
-// thousands writes a number with commas.
-func thousands(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }

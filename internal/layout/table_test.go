@@ -541,6 +541,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/chart",
+		may: []string{"internal/human"},
 		why: "it draws the pictures of the documents from numbers; the bench and the storm laboratory have them",
 	},
 	{

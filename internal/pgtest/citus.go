@@ -25,32 +25,21 @@ func Citus(tb testing.TB, workers int) []*Cluster {
 	}
 	var all []*Cluster
 	for range workers + 1 {
-		c, err := create(Set("shared_preload_libraries", "citus"), Set("wal_level", "logical"), Set("max_wal_senders", "4"),
+		c, err := New(Set("shared_preload_libraries", "citus"), Set("wal_level", "logical"), Set("max_wal_senders", "4"),
 			Set("citus.node_conninfo", "sslmode=disable"), Set("citus.shard_count", "8"), Set("citus.shard_replication_factor", "1"))
 		if err != nil && strings.Contains(err.Error(), "undefined symbol") {
 			tb.Skipf("%sthe server in %s is older than that for which %s was built", NoCitus, bin, library)
 		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(func() {
-			if err := c.Close(); err != nil {
-				tb.Error(err)
-			}
-		})
-		all = append(all, c)
+		must(tb, err)
+		all = append(all, c.endsWith(tb))
 	}
 	for _, c := range all {
-		if err := c.exec(`CREATE EXTENSION citus`); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, c.exec(`CREATE EXTENSION citus`))
 	}
 	join := fmt.Sprintf(`SELECT citus_set_coordinator_host('%s', 5432)`, all[0].dir)
 	for _, w := range all[1:] {
 		join += fmt.Sprintf(`; SELECT citus_add_node('%s', 5432)`, w.dir)
 	}
-	if err := all[0].exec(join); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, all[0].exec(join))
 	return all
 }

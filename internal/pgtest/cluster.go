@@ -2,11 +2,9 @@ package pgtest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,13 +28,13 @@ type Cluster struct {
 	parent   string // of dir, empty for the usual one
 
 	server    *exec.Cmd
-	ended     chan struct{}  // closed when the server is gone
-	vigil     io.WriteCloser // what the undertaker waits for
+	ended     chan struct{} // closed when the server is gone
+	dismiss   func() error  // lets the undertaker go
 	databases atomic.Int64
 }
 
-// create makes the files of a server and starts it.
-func create(options ...Option) (*Cluster, error) {
+// New makes the files of a server and starts it, for who closes it; tests have Start.
+func New(options ...Option) (*Cluster, error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -45,29 +43,36 @@ func create(options ...Option) (*Cluster, error) {
 	for _, option := range options {
 		option(c)
 	}
-	if c.dir, err = place(c.parent); err != nil {
+	if err := c.settle(); err != nil {
 		return nil, err
 	}
-	dir := c.dir
-	if err := c.watch(); err != nil {
-		os.RemoveAll(dir)
-		return nil, err
+	if err = c.initialize(); err == nil {
+		err = c.start()
 	}
-	if err := c.initialize(); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	if err := c.start(); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-// place makes a directory that the server's user can enter, with a name short
-// enough for a Unix socket, of which systems allow about a hundred bytes.
+// settle makes the directory of a server, which the undertaker removes.
+func (c *Cluster) settle() (err error) {
+	if c.dir, err = place(c.parent); err != nil {
+		return err
+	}
+	if c.dismiss, err = undertaker(c.dir); err != nil {
+		os.RemoveAll(c.dir)
+	}
+	return err
+}
+
+// place makes a directory that the server's user can enter. Where nobody says where, its name
+// is short enough for a Unix socket, of which systems allow about a hundred bytes.
 func place(parent string) (string, error) {
-	parent = cmp.Or(parent, os.TempDir())
-	if len(parent) > 60 {
-		parent = "/tmp"
+	if parent == "" {
+		if parent = os.TempDir(); len(parent) > 60 {
+			parent = "/tmp"
+		}
 	}
 	dir, err := os.MkdirTemp(parent, "perdure-pg-")
 	if err == nil {
@@ -132,22 +137,22 @@ func (c *Cluster) await() error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the server does not answer: %w\n%s", err, c.lastWords())
+			return fmt.Errorf("the server does not answer: %w\n%s", err, lastWords(c.log()))
 		case <-c.ended:
-			return fmt.Errorf("the server ended: %w\n%s", err, c.lastWords())
+			return fmt.Errorf("the server ended: %w\n%s", err, lastWords(c.log()))
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
 
-// lastWords is the end of the server's log.
-func (c *Cluster) lastWords() string {
-	log, err := os.ReadFile(c.log())
+// lastWords is the end of a log.
+func lastWords(log string) string {
+	text, err := os.ReadFile(log)
 	if err != nil {
 		return err.Error()
 	}
-	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
-	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-40):], "\n")
 }
 
 // stop ends the server with a signal and waits until it is gone: SIGQUIT is what
@@ -164,33 +169,34 @@ func (c *Cluster) stop(signal syscall.Signal) error {
 		c.server = nil
 		return nil
 	case <-time.After(patience):
-		return fmt.Errorf("the server did not end after %s\n%s", signal, c.lastWords())
+		return fmt.Errorf("the server did not end after %s\n%s", signal, lastWords(c.log()))
 	}
 }
 
-// watch starts the undertaker: a shell that waits until this process closes its
-// end of a pipe, or is gone, however it went. It ends the server, if that still
-// runs, and removes its files.
-func (c *Cluster) watch() error {
+// undertaker starts a shell that waits until it is dismissed, or this process is gone,
+// however it went. It ends the servers whose data are in a directory, if they still run, and
+// removes that.
+func undertaker(dir string) (dismiss func() error, err error) {
 	shell := exec.Command("/bin/sh", "-c", `read -r _
-		while server=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$server" 2>/dev/null; do sleep 0.1; done
-		rm -rf "$1"`, "undertaker of "+c.dir, c.dir)
+		for pid in "$1"/data*/postmaster.pid; do
+			while server=$(head -n 1 "$pid" 2>/dev/null) && kill -QUIT "$server" 2>/dev/null; do sleep 0.1; done
+		done
+		rm -rf "$1"`, "undertaker of "+dir, dir)
 	vigil, err := shell.StdinPipe()
-	if err != nil {
-		return err
+	if err == nil {
+		err = shell.Start()
 	}
-	if err := shell.Start(); err != nil {
+	return func() error {
+		err := vigil.Close()
+		_ = shell.Wait() // what it could not remove stays
 		return err
-	}
-	go shell.Wait()
-	c.vigil = vigil
-	return nil
+	}, err
 }
 
 // Close ends the server and removes its files.
 func (c *Cluster) Close() error {
 	err := c.stop(syscall.SIGQUIT)
-	return errors.Join(err, os.RemoveAll(c.dir), c.vigil.Close())
+	return errors.Join(err, os.RemoveAll(c.dir), c.dismiss())
 }
 
 // DSN is how to connect to a database of the server.
@@ -198,22 +204,20 @@ func (c *Cluster) DSN(database string) string {
 	return fmt.Sprintf("postgres:///%s?host=%s&user=postgres&sslmode=disable", database, c.dir)
 }
 
+// PID is the number of the server's process.
+func (c *Cluster) PID() int { return c.server.Process.Pid }
+
 // Socket is the path of the server's Unix socket, for those who put something
 // between it and its clients.
 func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
 
 // follow makes a standby of a server, and makes that wait for it.
 func (c *Cluster) follow() (*Cluster, error) {
-	dir, err := place("")
-	if err != nil {
+	s := &Cluster{bin: c.bin, settings: c.settings}
+	if err := s.settle(); err != nil {
 		return nil, err
 	}
-	s := &Cluster{bin: c.bin, dir: dir, settings: c.settings}
-	if err := s.watch(); err != nil {
-		os.RemoveAll(dir)
-		return nil, err
-	}
-	_, err = c.run(nil, "pg_basebackup", "--dbname", c.DSN("postgres"), "--pgdata", s.data(), "--write-recovery-conf", "--wal-method", "stream",
+	_, err := c.run(nil, "pg_basebackup", "--dbname", c.DSN("postgres"), "--pgdata", s.data(), "--write-recovery-conf", "--wal-method", "stream",
 		"--checkpoint", "fast", "--no-sync", "--create-slot", "--slot", "standby")
 	if err == nil {
 		err = s.start()

@@ -1,4 +1,4 @@
-// Package pgtest starts a throw-away PostgreSQL server for tests.
+// Package pgtest starts a throw-away PostgreSQL server for tests, and for benchmarks.
 //
 //	dsn := pgtest.Database(t)            // a fresh database on the server of this test binary
 //	server := pgtest.Start(t)            // a server of the test's own, which it may crash

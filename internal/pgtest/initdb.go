@@ -1,13 +1,11 @@
 package pgtest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 )
 
@@ -15,23 +13,15 @@ import (
 // it made, so the first test binary leaves a copy in the user's cache directory for the others.
 func (c *Cluster) initialize() error {
 	args := []string{"--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions"}
-	program := filepath.Join(c.bin, "initdb")
-	copied, err := cached(program, args)
+	copied, err := cached(filepath.Join(c.bin, "initdb"), args)
 	if err == nil && c.copyFrom(copied) == nil {
 		return nil
 	}
 	if err := os.RemoveAll(c.data()); err != nil { // half a copy
 		return err
 	}
-	initdb := exec.Command(program, append([]string{"--pgdata", c.data()}, args...)...)
-	var said bytes.Buffer
-	initdb.Stdout, initdb.Stderr = &said, &said
-	ended, err := launch(initdb)
-	if err != nil {
+	if _, err := c.run(nil, "initdb", append([]string{"--pgdata", c.data()}, args...)...); err != nil {
 		return err
-	}
-	if <-ended; !initdb.ProcessState.Success() {
-		return fmt.Errorf("initdb: %s\n%s", initdb.ProcessState, &said)
 	}
 	if copied != "" {
 		_ = keep(c.data(), copied) // without it the next one runs initdb again

@@ -8,6 +8,10 @@ func Set(name, value string) Option {
 	return func(c *Cluster) { c.settings = append(c.settings, name+"="+value) }
 }
 
+// Only makes these, such as "work_mem=64MB", the settings of the server: for the others it has
+// PostgreSQL's defaults.
+func Only(settings ...string) Option { return func(c *Cluster) { c.settings = settings } }
+
 // Durable makes commits survive a crash of the machine, as they do in
 // production: without it nothing is flushed to the disk, which is enough to
 // survive a crash of the server.

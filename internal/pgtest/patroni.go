@@ -37,15 +37,16 @@ func StartPatroni(tb testing.TB) *Patroni {
 		}
 	}
 	p := &Patroni{}
-	if p.dir, err = place(""); err != nil {
-		tb.Fatal(err)
-	}
+	p.dir, err = place("")
+	must(tb, err)
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			p.lastWords(tb)
+			tb.Log(lastWords(p.log()))
 		}
 	})
-	p.watch(tb)
+	dismiss, err := undertaker(p.dir) // Patroni's servers are not our children
+	must(tb, err)
+	tb.Cleanup(func() { _ = dismiss() })
 	ports := freePorts(tb, 8)
 	p.ports = ports[:3]
 	client, peer := fmt.Sprintf("http://127.0.0.1:%d", ports[3]), fmt.Sprintf("http://127.0.0.1:%d", ports[4])
@@ -54,9 +55,7 @@ func StartPatroni(tb testing.TB) *Patroni {
 	for i, port := range p.ports {
 		config := filepath.Join(p.dir, fmt.Sprintf("patroni%d.yml", i))
 		text := fmt.Sprintf(patroniConfig, i, ports[5+i], ports[3], port, p.data(i), bin, p.dir)
-		if err := errors.Join(os.WriteFile(config, []byte(text), 0o644), give(config)); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, errors.Join(os.WriteFile(config, []byte(text), 0o644), give(config)))
 		p.launch(tb, "patroni", config)
 	}
 	p.primary(tb)
@@ -98,6 +97,7 @@ watchdog: {mode: "off"}
 `
 
 func (p *Patroni) data(member int) string { return filepath.Join(p.dir, fmt.Sprint("data", member)) }
+func (p *Patroni) log() string            { return filepath.Join(p.dir, "log") }
 
 // DSN is how to connect to whichever server is the primary.
 func (p *Patroni) DSN(database string) string {
@@ -113,21 +113,13 @@ func (p *Patroni) KillPrimary(tb testing.TB) {
 	tb.Helper()
 	at := p.primary(tb)
 	text, err := os.ReadFile(filepath.Join(p.data(at), "postmaster.pid"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(first)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	server, err := os.FindProcess(pid)
-	if err == nil {
-		err = server.Kill()
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
+	must(tb, server.Kill())
 }
 
 // primary waits until one of the servers is the primary and has a synchronous standby.
@@ -162,50 +154,18 @@ func leads(ctx context.Context, port int) (is bool, err error) {
 // launch starts a program that ends with the test.
 func (p *Patroni) launch(tb testing.TB, program string, args ...string) {
 	tb.Helper()
-	log, err := os.OpenFile(filepath.Join(p.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	log, err := os.OpenFile(p.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	must(tb, err)
 	defer log.Close()
 	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, p.dir
 	cmd.Env = append(os.Environ(), "HOME="+p.dir, "LC_ALL=C.UTF-8")
 	ended, err := launch(cmd)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	tb.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-}
-
-// watch starts an undertaker, see Cluster.watch: Patroni's servers are not our children.
-func (p *Patroni) watch(tb testing.TB) {
-	tb.Helper()
-	shell := exec.Command("/bin/sh", "-c", `read -r _
-		for pid in "$1"/data*/postmaster.pid; do
-			while server=$(head -n 1 "$pid" 2>/dev/null) && kill -QUIT "$server" 2>/dev/null; do sleep 0.1; done
-		done
-		rm -rf "$1"`, "undertaker of "+p.dir, p.dir)
-	vigil, err := shell.StdinPipe()
-	if err == nil {
-		err = shell.Start()
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		_ = vigil.Close()
-		_ = shell.Wait()
-	})
-}
-
-// lastWords logs the end of what the programs said.
-func (p *Patroni) lastWords(tb testing.TB) {
-	text, err := os.ReadFile(filepath.Join(p.dir, "log"))
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	tb.Logf("%v\n%s", err, strings.Join(lines[max(0, len(lines)-40):], "\n"))
 }
 
 // freePorts are ports that are free now.
@@ -213,9 +173,7 @@ func freePorts(tb testing.TB, n int) (ports []int) {
 	tb.Helper()
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, err)
 		defer l.Close()
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}

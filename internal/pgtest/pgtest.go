@@ -13,7 +13,7 @@ import (
 
 // shared is the server of this test binary. It is never stopped: it ends with the
 // process.
-var shared = sync.OnceValues(func() (*Cluster, error) { return create() })
+var shared = sync.OnceValues(func() (*Cluster, error) { return New() })
 
 // Shared returns the server of this test binary, which the first call starts.
 // Tests do not stop it. The test is skipped with -short and where
@@ -22,9 +22,7 @@ func Shared(tb testing.TB) *Cluster {
 	tb.Helper()
 	needsServer(tb)
 	c, err := shared()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return c
 }
 
@@ -46,10 +44,21 @@ func needsServer(tb testing.TB) (bin string) {
 func Start(tb testing.TB, options ...Option) *Cluster {
 	tb.Helper()
 	needsServer(tb)
-	c, err := create(options...)
+	c, err := New(options...)
+	must(tb, err)
+	return c.endsWith(tb)
+}
+
+// must ends the test if there is an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// endsWith closes the server with the test.
+func (c *Cluster) endsWith(tb testing.TB) *Cluster {
 	tb.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			tb.Error(err)
@@ -70,9 +79,7 @@ func Database(tb testing.TB) string {
 func (c *Cluster) Database(tb testing.TB) string {
 	tb.Helper()
 	name := fmt.Sprintf("test_%d", c.databases.Add(1))
-	if err := c.exec("CREATE DATABASE " + name + " TEMPLATE template0"); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, c.exec("CREATE DATABASE "+name+" TEMPLATE template0"))
 	tb.Cleanup(func() {
 		if c.server == nil {
 			return // the test crashed it; its files go as a whole
@@ -100,9 +107,7 @@ func (c *Cluster) exec(sql string) error {
 // cut, and the next start has to recover.
 func (c *Cluster) Crash(tb testing.TB) {
 	tb.Helper()
-	if err := c.stop(syscall.SIGQUIT); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, c.stop(syscall.SIGQUIT))
 }
 
 // Ended reports whether the server has ended by itself, as it does when its disk is full.
@@ -119,18 +124,14 @@ func (c *Cluster) Ended() bool {
 // answers.
 func (c *Cluster) Restart(tb testing.TB) {
 	tb.Helper()
-	if err := c.start(); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, c.start())
 }
 
 // Dump backs a database up as pg_dump does, while it is in use.
 func (c *Cluster) Dump(tb testing.TB, dsn string) []byte {
 	tb.Helper()
 	dump, err := c.run(nil, "pg_dump", "--dbname", dsn)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return dump
 }
 
@@ -138,9 +139,8 @@ func (c *Cluster) Dump(tb testing.TB, dsn string) []byte {
 func (c *Cluster) Restore(tb testing.TB, dump []byte) string {
 	tb.Helper()
 	dsn := c.Database(tb)
-	if _, err := c.run(dump, "psql", "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--dbname", dsn); err != nil {
-		tb.Fatal(err)
-	}
+	_, err := c.run(dump, "psql", "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--dbname", dsn)
+	must(tb, err)
 	return dsn
 }
 
@@ -154,21 +154,12 @@ func Replicating() []Option {
 func (c *Cluster) Standby(tb testing.TB) *Cluster {
 	tb.Helper()
 	s, err := c.follow()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return s
+	must(tb, err)
+	return s.endsWith(tb)
 }
 
 // Promote makes a standby a primary and waits until it is.
 func (c *Cluster) Promote(tb testing.TB) {
 	tb.Helper()
-	if err := c.exec("SELECT pg_promote()"); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, c.exec("SELECT pg_promote()"))
 }

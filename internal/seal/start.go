@@ -72,23 +72,19 @@ func (o SetRun) run(s *StartSettings)           { o(s) }
 
 // StartSettingsOf returns the settings that the options of a start make.
 func StartSettingsOf[O ForStart](options []O) (s StartSettings) {
-	for _, o := range options {
-		if any(o) == nil {
-			s.Fault = errNil
-			continue
-		}
-		o.start(&s)
-	}
+	apply(&s, options, O.start)
 	return s
 }
 
 // ApplyToChild applies the options of a child to its default settings.
-func ApplyToChild[O ForChild](s *StartSettings, options []O) {
+func ApplyToChild[O ForChild](s *StartSettings, options []O) { apply(s, options, O.child) }
+
+func apply[O any](s *StartSettings, options []O, set func(O, *StartSettings)) {
 	for _, o := range options {
 		if any(o) == nil {
 			s.Fault = errNil
 			continue
 		}
-		o.child(s)
+		set(o, s)
 	}
 }

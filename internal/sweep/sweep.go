@@ -28,63 +28,53 @@ const (
 	restAtLeast = 20 * time.Millisecond
 )
 
-// retention adds to view.Retention what the sweeper asks of it.
-type retention view.Retention
+// ended are the statuses of runs that have ended for good.
+var ended = []store.Status{store.Completed, store.Failed, store.Canceled, store.Terminated, store.TimedOut}
+
+// retention says how long runs with a status are kept, 0 for ever.
+type retention map[store.Status]time.Duration
+
+func retentionOf(keep view.Retention) retention {
+	return retention{
+		store.Completed: keep.Completed, store.Failed: keep.Failed, store.Canceled: keep.Canceled,
+		store.Terminated: keep.Terminated, store.TimedOut: keep.TimedOut, store.Continued: keep.Continued,
+	}
+}
 
 // Check returns an error for negative durations.
 func Check(keep view.Retention) error {
-	r := (*retention)(&keep)
-	for name, d := range map[string]time.Duration{
-		"completed": r.Completed, "failed": r.Failed, "canceled": r.Canceled, "terminated": r.Terminated, "timed-out": r.TimedOut,
-		"continued": r.Continued, "statistics": r.Statistics, "switches": r.Switches,
-	} {
+	all := retentionOf(keep)
+	all["statistics"], all["switches"] = keep.Statistics, keep.Switches
+	for name, d := range all {
 		if d < 0 {
-			return &history.InputError{What: "retention of " + name, Problem: fmt.Sprintf("is %s; it is positive, or zero to keep it forever", d)}
+			return &history.InputError{What: "retention of " + string(name), Problem: fmt.Sprintf("is %s; it is positive, or zero to keep it forever", d)}
 		}
 	}
 	return nil
 }
 
-// of returns how long runs with a status are kept, 0 for ever.
-func (r *retention) of(s store.Status) time.Duration {
-	switch s {
-	case store.Completed:
-		return r.Completed
-	case store.Failed:
-		return r.Failed
-	case store.Canceled:
-		return r.Canceled
-	case store.Terminated:
-		return r.Terminated
-	case store.TimedOut:
-		return r.TimedOut
-	}
-	return 0
-}
-
 // ends returns the statuses of runs that may be deleted. Continued runs come last: they are
 // deleted after the runs that follow them.
-func (r *retention) ends() (all []store.Status) {
-	for _, s := range []store.Status{store.Completed, store.Failed, store.Canceled, store.Terminated, store.TimedOut} {
-		if r.of(s) > 0 {
+func (r retention) ends() (all []store.Status) {
+	for _, s := range ended {
+		if r[s] > 0 {
 			all = append(all, s)
 		}
 	}
-	if len(all) > 0 || r.Continued > 0 {
+	if len(all) > 0 || r[store.Continued] > 0 {
 		all = append(all, store.Continued)
 	}
 	return all
 }
 
 // atLeast returns the shortest time for which a run with a status is kept.
-func (r *retention) atLeast(s store.Status) time.Duration {
-	if s != store.Continued {
-		return r.of(s)
-	}
-	least := r.Continued
-	for _, end := range r.ends() {
-		if keep := r.of(end); keep > 0 && (least == 0 || keep < least) {
-			least = keep
+func (r retention) atLeast(s store.Status) time.Duration {
+	least := r[s]
+	if s == store.Continued {
+		for _, end := range r.ends() {
+			if keep := r[end]; keep > 0 && (least == 0 || keep < least) {
+				least = keep
+			}
 		}
 	}
 	return least
@@ -123,7 +113,8 @@ func (w *Sweeper) Last() int64 { return w.last.Load() }
 // pass is one sweep of some partitions.
 type pass struct {
 	*Config
-	keep       retention
+	keep       view.Retention
+	of         retention // what keep says of runs
 	partitions []int
 	dry        bool
 	now        int64
@@ -139,7 +130,7 @@ type pass struct {
 // result covers what was deleted before.
 func (w *Sweeper) Sweep(ctx context.Context, keep view.Retention, partitions []int, dry bool) (view.SweepResult, error) {
 	s := &pass{
-		Config: &w.config, keep: retention(keep), partitions: partitions, dry: dry, now: w.config.Clock.Now(), began: time.Now(), gone: map[string]bool{}, batch: batch,
+		Config: &w.config, keep: keep, of: retentionOf(keep), partitions: partitions, dry: dry, now: w.config.Clock.Now(), began: time.Now(), gone: map[string]bool{}, batch: batch,
 		result: view.SweepResult{DryRun: dry, Status: map[string]int{}},
 	}
 	if err := Check(keep); err != nil || len(partitions) == 0 {
@@ -160,7 +151,7 @@ func (s *pass) partition(ctx context.Context, partition int) error {
 	for {
 		s.held = false
 		removed := s.result.Runs
-		for _, end := range s.keep.ends() {
+		for _, end := range s.of.ends() {
 			if err := s.runs(ctx, partition, end); err != nil {
 				return err
 			}
@@ -178,7 +169,7 @@ func (s *pass) partition(ctx context.Context, partition int) error {
 func (s *pass) runs(ctx context.Context, partition int, end store.Status) error {
 	filter := inspect.Bounded(store.Filter{
 		Partitions: []int{partition}, Status: []store.Status{end}, Limit: page,
-		Until: time.Unix(0, s.now).Add(-s.keep.atLeast(end)),
+		Until: time.Unix(0, s.now).Add(-s.of.atLeast(end)),
 	})
 	for {
 		rows, err := s.Store.List(ctx, filter)
@@ -193,13 +184,14 @@ func (s *pass) runs(ctx context.Context, partition int, end store.Status) error 
 			}
 			if over {
 				doomed = append(doomed, rows[i].ID)
-				s.doom(&rows[i])
+				s.gone[rows[i].ID] = true
 			}
 			if len(doomed) >= s.batch || i == len(rows)-1 && len(doomed) > 0 {
 				if err := s.delete(ctx, store.Deletion{Partition: partition, Runs: doomed}); err != nil {
 					return err
 				}
-				s.count(end, len(doomed))
+				s.result.Runs += len(doomed)
+				s.result.Status[string(end)] += len(doomed)
 				s.forget(end, doomed)
 				doomed = nil
 			}
@@ -210,9 +202,6 @@ func (s *pass) runs(ctx context.Context, partition int, end store.Status) error 
 		filter.Before = rows[len(rows)-1].ID
 	}
 }
-
-// doom records a run that is about to be deleted, or would be in a dry run.
-func (s *pass) doom(r *store.Run) { s.gone[r.ID] = true }
 
 // forget drops the entries of deleted runs: the database says that they are gone. The entries
 // of continued runs stay, so that their predecessors in the chain need no query.
@@ -225,18 +214,13 @@ func (s *pass) forget(end store.Status, removed []string) {
 	}
 }
 
-func (s *pass) count(end store.Status, n int) {
-	s.result.Runs += n
-	s.result.Status[string(end)] += n
-}
-
 // over reports whether a run may be deleted. A run whose outcome a caller of this process
 // awaits is kept until the caller has it.
 func (s *pass) over(ctx context.Context, r *store.Run) (bool, error) {
 	if s.gone[r.ID] || s.Awaits(r) {
 		return false, nil
 	}
-	if r.Status != store.Continued && !s.longAgo(r.Closed, s.keep.of(r.Status)) {
+	if r.Status != store.Continued && !s.longAgo(r.Closed, s.of[r.Status]) {
 		return false, nil
 	}
 	if s.longAgo(r.Closed, s.keep.Continued) {

@@ -16,10 +16,7 @@ func (h *handle) Secret(ctx context.Context) ([]byte, error) {
 }
 
 func (h *handle) Create(ctx context.Context, run store.Run) error {
-	if err := run.Validate(h.db.info); err != nil {
-		return err
-	}
-	if err := h.write(ctx); err != nil {
+	if err := h.writeChecked(ctx, run.Validate(h.db.info)); err != nil {
 		return err
 	}
 	defer h.done()
@@ -45,10 +42,7 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 }
 
 func (h *handle) Post(ctx context.Context, m store.Message) error {
-	if err := m.Validate(h.db.info); err != nil {
-		return err
-	}
-	if err := h.write(ctx); err != nil {
+	if err := h.writeChecked(ctx, m.Validate(h.db.info)); err != nil {
 		return err
 	}
 	defer h.done()

@@ -221,12 +221,20 @@ func (h *handle) readPartitions(ctx context.Context, ids []int) ([]*partition, e
 
 // readThese is read for a method that names several partitions or places.
 func (h *handle) readThese(ctx context.Context, ids []int) error {
+	if err := h.check(ids); err != nil {
+		return err
+	}
+	return h.read(ctx)
+}
+
+// check returns what is wrong with the first of some partitions or places with which something is.
+func (h *handle) check(ids []int) error {
 	for _, id := range ids {
 		if err := h.db.info.Check(id); err != nil {
 			return err
 		}
 	}
-	return h.read(ctx)
+	return nil
 }
 
 // Close closes the handle. The data remain in the Database, and so do the nodes that joined

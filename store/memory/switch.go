@@ -9,10 +9,7 @@ import (
 )
 
 func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {
-	if err := s.Validate(); err != nil {
-		return store.Switch{}, err
-	}
-	if err := h.write(ctx); err != nil {
+	if err := h.writeChecked(ctx, s.Validate()); err != nil {
 		return store.Switch{}, err
 	}
 	defer h.done()

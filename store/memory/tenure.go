@@ -65,7 +65,7 @@ func (p *partition) remember(m *member) {
 }
 
 func (h *handle) Claim(ctx context.Context, node string, ids []int) ([]store.Ownership, error) {
-	if err := h.writePartitions(ctx, ids); err != nil {
+	if err := h.writeChecked(ctx, h.check(ids)); err != nil {
 		return nil, err
 	}
 	defer h.done()
@@ -91,7 +91,7 @@ func (h *handle) Claim(ctx context.Context, node string, ids []int) ([]store.Own
 }
 
 func (h *handle) Release(ctx context.Context, node string, ids []int) error {
-	if err := h.writePartitions(ctx, ids); err != nil {
+	if err := h.writeChecked(ctx, h.check(ids)); err != nil {
 		return err
 	}
 	defer h.done()
@@ -106,16 +106,6 @@ func (h *handle) Release(ctx context.Context, node string, ids []int) error {
 		}
 	}
 	return nil
-}
-
-// writePartitions is write for a method that names partitions.
-func (h *handle) writePartitions(ctx context.Context, ids []int) error {
-	for _, id := range ids {
-		if err := h.db.info.Check(id); err != nil {
-			return err
-		}
-	}
-	return h.write(ctx)
 }
 
 func (h *handle) Owners(ctx context.Context, id int) ([]store.Ownership, error) {

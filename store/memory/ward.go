@@ -58,10 +58,7 @@ func (h *handle) readPlaces(ctx context.Context, ids []int) (partitions []*parti
 }
 
 func (h *handle) Move(ctx context.Context, m store.Move) error {
-	if err := m.Validate(h.db.info); err != nil {
-		return err
-	}
-	if err := h.write(ctx); err != nil {
+	if err := h.writeChecked(ctx, m.Validate(h.db.info)); err != nil {
 		return err
 	}
 	defer h.done()
@@ -123,7 +120,7 @@ func (db *Database) host(p *partition, node, group string) (ward int, err error)
 }
 
 func (h *handle) Dissolve(ctx context.Context, id int, epoch int64, ward int) (bool, error) {
-	if err := h.writePartitions(ctx, []int{id}); err != nil {
+	if err := h.writeChecked(ctx, h.db.info.Check(id)); err != nil {
 		return false, err
 	}
 	defer h.done()

@@ -127,25 +127,22 @@ func (c *checker) checkWorkflows(file *ast.File) {
 		if body == nil || !c.takes(signature, home+"/workflow", "Context") {
 			return true
 		}
-		s := scan{checker: c, context: firstName(signature), found: c.reportIn(body)}
+		s := scan{checker: c, context: firstName(signature), found: c.tell}
 		s.code(body)
 		return false // literals in it were scanned with it
 	})
 }
 
-// reportIn makes a scan report what it finds.
-func (c *checker) reportIn(*ast.BlockStmt) func(finding) bool {
-	return func(f finding) bool {
-		if c.isSilenced(f.at.Pos()) {
-			return true
-		}
+// tell reports what is found in workflow code, of which all is looked at.
+func (c *checker) tell(f finding) (goOn bool) {
+	if !c.isSilenced(f.at.Pos()) {
 		c.Report(analysis.Diagnostic{
 			Pos: f.at.Pos(), End: f.at.End(),
 			Message:        fmt.Sprintf("workflow code %s: %s", f.what, f.hint),
 			SuggestedFixes: f.fixes,
 		})
-		return true
 	}
+	return true
 }
 
 // impurity returns what a function does that workflow code must not, nil if

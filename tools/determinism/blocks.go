@@ -40,7 +40,7 @@ func (s *scan) block(n *ast.CallExpr, verb string) {
 			if !ok {
 				return true
 			}
-			if f := s.callee(call); f != nil && pathOf(f) == home+"/workflow" && anywhere[f.Name()] && (verb == "Timeout" || verb == "Retry") {
+			if anywhere[s.verb(call)] && (verb == "Timeout" || verb == "Retry") {
 				return true
 			}
 			for _, arg := range call.Args {
@@ -81,11 +81,7 @@ func (c *checker) findMeant() {
 			}
 			for i, right := range a.Rhs {
 				call, ok := ast.Unparen(right).(*ast.CallExpr)
-				if !ok {
-					continue
-				}
-				f := c.callee(call)
-				if f == nil || pathOf(f) != home+"/workflow" || f.Name() != "Outer" && f.Name() != "Shield" {
+				if !ok || c.verb(call) != "Outer" && c.verb(call) != "Shield" {
 					continue
 				}
 				if id, ok := a.Lhs[i].(*ast.Ident); ok {

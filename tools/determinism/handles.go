@@ -27,11 +27,7 @@ func (c *checker) checkHandles() {
 		handles := map[*ast.Ident]bool{} // that stand where a workflow calls an activity
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			f := c.callee(call)
-			if f == nil || pathOf(f) != home+"/workflow" || takesHandle[f.Name()] == "" || len(call.Args) < 2 {
+			if !ok || takesHandle[c.verb(call)] == "" || len(call.Args) < 2 {
 				return true
 			}
 			if id, ok := call.Args[1].(*ast.Ident); ok {

@@ -82,19 +82,16 @@ func (s *scan) call(n *ast.CallExpr) bool {
 	if f == nil {
 		return true
 	}
-	if path := pathOf(f); path == home+"/workflow" {
-		switch f.Name() {
-		case "Do", "DoAsync", "SideEffect":
-			s.outside(n, f.Name())
-			return false
-		}
-		s.block(n, f.Name())
+	switch verb := s.verb(n); {
+	case verb == "Do", verb == "DoAsync", verb == "SideEffect":
+		s.outside(n, verb)
+		return false
+	case verb != "":
+		s.block(n, verb)
 		return true
-	} else if path == home+"/activity" || path == home+"/workflow" {
-		if f.Name() == "New" && s.context != "" {
-			s.report(finding{at: n, what: "makes a handle", hint: "an activity must be registered before it can run; declare it at package level and register it with perdure.Register"})
-			return false
-		}
+	case pathOf(f) == home+"/activity" && f.Name() == "New" && s.context != "":
+		s.report(finding{at: n, what: "makes a handle", hint: "an activity must be registered before it can run; declare it at package level and register it with perdure.Register"})
+		return false
 	}
 	if known, ok := forbidden(f); ok && !s.logsLive(n, f) {
 		s.report(finding{at: n, what: known.what + " with " + nameOf(f), hint: known.hint, fixes: s.fix(n, f)})
@@ -157,6 +154,14 @@ func (c *checker) callee(n *ast.CallExpr) *types.Func {
 		return nil
 	}
 	return f.Origin()
+}
+
+// verb is the function of package workflow that a call names, "" if it is none.
+func (c *checker) verb(n *ast.CallExpr) string {
+	if f := c.callee(n); f != nil && pathOf(f) == home+"/workflow" {
+		return f.Name()
+	}
+	return ""
 }
 
 func pathOf(o types.Object) string {

@@ -15,21 +15,20 @@ import (
 
 // Nodes is a number of engines that share a database: what a step costs must not depend on how
 // many there are.
-func Nodes(n int) system.System { return nodes{durable{kind: place.Postgres}, n} }
-
-type nodes struct {
-	durable
-	n int
+func Nodes(n int) system.System {
+	name := OneNode
+	if n > 1 {
+		name = fmt.Sprintf("%d nodes", n)
+	}
+	return nodes{durable{kind: place.Postgres, name: name}, n}
 }
 
 // OneNode is the name of Nodes(1).
 const OneNode = "1 node"
 
-func (d nodes) Name() string {
-	if d.n == 1 {
-		return OneNode
-	}
-	return fmt.Sprintf("%d nodes", d.n)
+type nodes struct {
+	durable
+	n int
 }
 
 // Open opens the engines and waits until each has its share.

@@ -8,31 +8,21 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
-	"github.com/perdure/perdure/workflow"
 )
 
 // Queued is On with the steps of its chains in a queue, which another engine serves: one that
 // has no runs, with as many attempts at a time as steps are in flight.
-func Queued(kind place.Kind) system.System { return queued{durable{kind: kind}} }
+func Queued(kind place.Kind) system.System {
+	return queued{durable{kind: kind, name: "perdure with a queue"}}
+}
 
 type queued struct{ durable }
-
-func (queued) Name() string { return "perdure with a queue" }
 
 const queue = "far"
 
 var (
 	far      = activity.Declare[int, int]("far", activity.Queue(queue))
-	farChain = workflow.New("far chain", func(wf *workflow.Context, steps int) (int, error) {
-		n := 0
-		for range steps {
-			var err error
-			if n, err = workflow.Call(wf, far, n); err != nil {
-				return n, err
-			}
-		}
-		return n, nil
-	})
+	farChain = chainOf("far chain", far)
 )
 
 func (q queued) Open(ctx context.Context, db place.Database, c system.Config) (system.Session, error) {
@@ -44,10 +34,7 @@ func (q queued) Open(ctx context.Context, db place.Database, c system.Config) (s
 	if err != nil {
 		return nil, err
 	}
-	worker, err := openAs(ctx, at, "worker", perdure.ServeQueue(queue, c.InFlight), perdure.Register(far.Impl(func(_ context.Context, n int) (int, error) {
-		c.Step(n)
-		return n + 1, nil
-	})))
+	worker, err := openAs(ctx, at, "worker", perdure.ServeQueue(queue, c.InFlight), perdure.Register(far.Impl(body(c))))
 	if err != nil {
 		return nil, errors.Join(err, owner.Close(ctx))
 	}

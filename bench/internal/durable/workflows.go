@@ -22,16 +22,21 @@ var (
 	}))
 )
 
-var chain = workflow.New("chain", func(wf *workflow.Context, steps int) (int, error) {
-	n := 0
-	for range steps {
-		var err error
-		if n, err = workflow.Call(wf, step, n); err != nil {
-			return n, err
+var chain = chainOf("chain", step)
+
+// chainOf returns the workflow of steps one after the other.
+func chainOf(name string, step activity.Activity[int, int]) workflow.Workflow[int, int] {
+	return workflow.New(name, func(wf *workflow.Context, steps int) (int, error) {
+		n := 0
+		for range steps {
+			var err error
+			if n, err = workflow.Call(wf, step, n); err != nil {
+				return n, err
+			}
 		}
-	}
-	return n, nil
-})
+		return n, nil
+	})
+}
 
 var flaky = workflow.New("flaky", func(wf *workflow.Context, _ struct{}) (int, error) {
 	return workflow.Call(wf, try, struct{}{})
@@ -61,12 +66,17 @@ var sleep = workflow.New("sleep", func(wf *workflow.Context, d time.Duration) (i
 // definitions are the workflows and activities with the bodies of a session.
 func definitions(c system.Config) perdure.Option {
 	return perdure.Register(chain, flaky, fan, sleep,
-		step.Impl(func(_ context.Context, n int) (int, error) {
-			c.Step(n)
-			return n + 1, nil
-		}),
+		step.Impl(body(c)),
 		try.Impl(func(ctx context.Context, _ struct{}) (int, error) {
 			info, _ := activity.FromContext(ctx)
 			return info.Attempt, c.Try(info.WorkflowID, info.Attempt)
 		}))
+}
+
+// body is that of a step of a chain.
+func body(c system.Config) activity.Func[int, int] {
+	return func(_ context.Context, n int) (int, error) {
+		c.Step(n)
+		return n + 1, nil
+	}
 }

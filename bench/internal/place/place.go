@@ -2,6 +2,7 @@ package place
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,12 +51,7 @@ type Cost struct {
 }
 
 // Table is a table with its indexes.
-type Table struct {
-	Name       string `json:"name"`
-	Bytes      int64  `json:"bytes"`
-	Rows, Dead int64  // as the database estimates them; -1 if it does not
-	Vacuums    int64  // automatic ones so far
-}
+type Table = postgres.Table
 
 // Places makes databases below one directory, on a cluster of its own.
 type Places struct {
@@ -72,10 +68,10 @@ func New(dir string) (*Places, error) {
 		return nil, err
 	}
 	own, err := os.MkdirTemp(dir, "perdure-bench-")
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = os.Chmod(own, 0o711) // the user who runs the server in place of root passes through
 	}
-	return &Places{dir: own}, nil
+	return &Places{dir: own}, err
 }
 
 // Dir is the directory in which everything is.
@@ -125,22 +121,20 @@ func (p *Places) Server(ctx context.Context) (*postgres.Cluster, error) {
 }
 
 func (p *Places) server(ctx context.Context) (*postgres.Cluster, error) {
-	if p.cluster == nil {
-		c, err := postgres.Start(ctx, p.dir)
-		if err != nil {
-			return nil, err
-		}
-		p.cluster = c
+	if p.cluster != nil {
+		return p.cluster, nil
 	}
-	return p.cluster, nil
+	var err error
+	p.cluster, err = postgres.Start(ctx, p.dir)
+	return p.cluster, err
 }
 
 // Close stops the cluster and deletes everything.
-func (p *Places) Close() error {
+func (p *Places) Close() (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cluster != nil {
-		p.cluster.Stop()
+		err = p.cluster.Stop()
 	}
-	return os.RemoveAll(p.dir)
+	return errors.Join(err, os.RemoveAll(p.dir))
 }

@@ -52,12 +52,7 @@ func (d *PostgresDatabase) Size(ctx context.Context) (int64, error) {
 
 // Tables asks the server's statistics.
 func (d *PostgresDatabase) Tables(ctx context.Context) ([]Table, error) {
-	stats, err := d.cluster.Tables(ctx, d.name)
-	tables := make([]Table, len(stats))
-	for i, s := range stats {
-		tables[i] = Table(s)
-	}
-	return tables, err
+	return d.cluster.Tables(ctx, d.name)
 }
 
 // Drop deletes the database.

@@ -18,7 +18,7 @@ const tick = 10 * time.Millisecond
 // CPU is the CPU time that all processes of the server have used: that of those
 // alive, and of those the server has seen end.
 func (c *Cluster) CPU() (time.Duration, error) {
-	server := c.cmd.Process.Pid
+	server := c.server.PID()
 	s, err := readStat(server)
 	if err != nil {
 		return 0, err
@@ -98,12 +98,12 @@ func (c *Cluster) Version(ctx context.Context) (v string, err error) {
 	return v, err
 }
 
-// Table is a table with its indexes; rows are estimates of the server.
+// Table is a table with its indexes.
 type Table struct {
 	Name       string
 	Bytes      int64
-	Rows, Dead int64
-	Vacuums    int64
+	Rows, Dead int64 // as the database estimates them; -1 if it does not
+	Vacuums    int64 // automatic ones so far
 }
 
 // Tables describes the tables of a database, the largest first.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/perdure/perdure/bench/internal/figure"
+	"github.com/perdure/perdure/internal/chart"
 )
 
 // Markdown writes a table with aligned columns, readable as it is.
@@ -83,9 +83,9 @@ func cell(s spread, ok bool, format func(float64) string) string {
 	return fmt.Sprintf("%s (%s–%s)", format(s.median), format(s.least), format(s.most))
 }
 
-func number2(v float64) string { return figure.Significant(v, 2) }
+func number2(v float64) string { return chart.Significant(v, 2) }
 
-func number3(v float64) string { return figure.Significant(v, 3) }
+func number3(v float64) string { return chart.Significant(v, 3) }
 
 func transposed(columns [][]string) [][]string {
 	var grid [][]string

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Growth is what a large database costs: as many runs that sleep as have ended.
@@ -23,7 +22,7 @@ type Growth struct {
 func (w Growth) About() About {
 	return About{"growth", "Large databases", fmt.Sprintf("%s runs are started that sleep for a day, and %s runs of one activity are finished. Then the process opens the database again: "+
 		"until its engine has started, and until a new workflow of one activity has completed; the latency of %d more; how long the first page of a list takes, and all that is counted; "+
-		"how fast what is finished is deleted, and what tables and indexes occupy before and after.", figure.Thousands(w.Runs), figure.Thousands(w.Runs), w.Probes)}
+		"how fast what is finished is deleted, and what tables and indexes occupy before and after.", human.Count(w.Runs), human.Count(w.Runs), w.Probes)}
 }
 
 // Metrics are the columns.
@@ -40,8 +39,7 @@ func (Growth) Metrics() []Metric {
 
 // Run loads a database of its own, opens it again and measures.
 func (w Growth) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
-	var executed atomic.Int64
-	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight, Step: func(int) { executed.Add(1) }})
+	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight})
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +56,8 @@ func (w Growth) Run(ctx context.Context, p *place.Places, s system.System) (samp
 		return nil, err
 	}
 	tally.Runs += 1 + w.Probes
-	if executed.Load() != int64(tally.Runs) {
-		return nil, fmt.Errorf("%d bodies ran, want %d", executed.Load(), tally.Runs)
+	if err := b.ran(tally.Runs); err != nil {
+		return nil, err
 	}
 	notes, err := w.keep(ctx, b, tally, values)
 	return []Sample{{Values: values, Notes: notes}}, err

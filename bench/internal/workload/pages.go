@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/meter"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Pages is how long an operator waits for a page when there are many runs.
@@ -24,7 +24,7 @@ type Pages struct {
 func (w Pages) About() About {
 	return About{"pages", "Pages of the dashboard", fmt.Sprintf("%s runs are on record. Of a hundred, two sleep for a day, one has failed after %d attempts, nine have completed after %d failed ones, and the others at once. "+
 		"Each page is asked for %d times, in turns with the others and with nothing at work: the median and the longest time until it is whole, and its size.",
-		figure.Thousands(w.Runs), system.Failures+1, system.Failures, w.Times)}
+		human.Count(w.Runs), system.Failures+1, system.Failures, w.Times)}
 }
 
 // Metrics are the columns.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/bench/internal/meter"
@@ -49,8 +48,7 @@ func (Throughput) Metrics() []Metric {
 // Run warms the system up in a session of its own, which also shows how fast it
 // is, and measures in a second one.
 func (w Throughput) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
-	var executed atomic.Int64
-	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight, Step: func(int) { executed.Add(1) }})
+	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight})
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +70,8 @@ func (w Throughput) Run(ctx context.Context, p *place.Places, s system.System) (
 	if err != nil {
 		return nil, err
 	}
-	if want := int64((warm + n) * w.Steps); executed.Load() != want {
-		return nil, fmt.Errorf("%d bodies ran, want %d", executed.Load(), want)
+	if err := b.ran((warm + n) * w.Steps); err != nil {
+		return nil, err
 	}
 	if err := b.open(ctx); err != nil {
 		return nil, err

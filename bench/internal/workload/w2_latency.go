@@ -3,7 +3,6 @@ package workload
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/bench/internal/meter"
@@ -29,20 +28,11 @@ func (Latency) Metrics() []Metric {
 
 // Run measures each case on a database of its own.
 func (w Latency) Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error) {
-	var samples []Sample
-	for _, steps := range w.Steps {
-		sample, err := w.measure(ctx, p, s, steps)
-		if err != nil {
-			return nil, err
-		}
-		samples = append(samples, sample)
-	}
-	return samples, nil
+	return each(w.Steps, func(steps int) (Sample, error) { return w.measure(ctx, p, s, steps) })
 }
 
 func (w Latency) measure(ctx context.Context, p *place.Places, s system.System, steps int) (sample Sample, err error) {
-	var executed atomic.Int64
-	b, err := lay(ctx, p, s, system.Config{InFlight: 1, Step: func(int) { executed.Add(1) }})
+	b, err := lay(ctx, p, s, system.Config{InFlight: 1})
 	if err != nil {
 		return Sample{}, err
 	}
@@ -55,8 +45,8 @@ func (w Latency) measure(ctx context.Context, p *place.Places, s system.System, 
 	if err != nil {
 		return Sample{}, err
 	}
-	if want := int64((warm + w.Runs) * steps); executed.Load() != want {
-		return Sample{}, fmt.Errorf("%d bodies ran, want %d", executed.Load(), want)
+	if err := b.ran((warm + w.Runs) * steps); err != nil {
+		return Sample{}, err
 	}
 	if err := b.Verify(ctx, system.Tally{Runs: warm + w.Runs, PerRun: steps}); err != nil {
 		return Sample{}, err

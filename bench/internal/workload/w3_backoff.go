@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/meter"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Backoff is W3: how late a retry starts.
@@ -35,28 +35,21 @@ func (Backoff) Metrics() []Metric {
 const slack = time.Millisecond
 
 // Run measures each case on a database of its own.
-func (w Backoff) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
-	for _, n := range w.Runs {
-		values, err := w.measure(ctx, p, s, n)
-		if err != nil {
-			return nil, err
-		}
-		samples = append(samples, Sample{Case: figure.Thousands(n) + " workflows", Values: values})
-	}
-	return samples, nil
+func (w Backoff) Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error) {
+	return each(w.Runs, func(n int) (Sample, error) { return w.measure(ctx, p, s, n) })
 }
 
 // measure measures in the bodies.
-func (w Backoff) measure(ctx context.Context, p *place.Places, s system.System, runs int) (values map[string]float64, err error) {
+func (w Backoff) measure(ctx context.Context, p *place.Places, s system.System, runs int) (sample Sample, err error) {
 	notes := attempts{begun: map[string][]time.Time{}, ended: map[string]time.Time{}}
 	b, err := lay(ctx, p, s, system.Config{InFlight: runs, Try: notes.try})
 	if err != nil {
-		return nil, err
+		return sample, err
 	}
 	defer b.strip(ctx, &err)
 	retrier, ok := b.Session.(system.Retrier)
 	if !ok {
-		return nil, errors.ErrUnsupported
+		return sample, errors.ErrUnsupported
 	}
 	err = atOnce(runs, runs, func(i int) error {
 		id := fmt.Sprintf("flaky-%06d", i)
@@ -67,20 +60,20 @@ func (w Backoff) measure(ctx context.Context, p *place.Places, s system.System, 
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return sample, err
 	}
 	if err := b.Verify(ctx, system.Tally{Runs: runs, PerRun: system.Failures + 1}); err != nil {
-		return nil, err
+		return sample, err
 	}
 	late, err := notes.lateness(runs)
 	if err != nil {
-		return nil, err
+		return sample, err
 	}
-	return map[string]float64{
+	return Sample{Case: human.Count(runs) + " workflows", Values: map[string]float64{
 		"late p50": milliseconds(late.Quantile(0.50)),
 		"late p99": milliseconds(late.Quantile(0.99)),
 		"latest":   milliseconds(late.Quantile(1)),
-	}, nil
+	}}, nil
 }
 
 // attempts notes when bodies began, and how late that was.

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/meter"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // FanOut is W4: one workflow with many activities at once.
@@ -23,7 +23,7 @@ type FanOut struct {
 // About explains the table.
 func (w FanOut) About() About {
 	return About{"W4", "Fan-out", fmt.Sprintf("One workflow that starts %s activities that do nothing at once and waits for all of them; %d can run at a time. CPU is that of one activity, as in W1.",
-		figure.Thousands(w.Width), w.InFlight)}
+		human.Count(w.Width), w.InFlight)}
 }
 
 // Metrics are the columns.

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/meter"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/chart"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Asleep is W5: what runs cost that sleep or have ended, and what others pay for
@@ -29,7 +29,7 @@ type Asleep struct {
 func (w Asleep) About() About {
 	return About{"W5", "Sleeping and finished runs", fmt.Sprintf("Runs are started that sleep for a day, %d at a time; then %s runs of one activity are finished beside them. "+
 		"In each stage: the rate at which they were added; what each of them added to the process's memory after garbage collection (to all of it, the page caches of SQLite included, which have a bound, and to what Go manages) and to tables and indexes; "+
-		"the latency of a new workflow of one activity; and W1 beside them, whose CPU is compared with that on the empty database.", w.InFlight, figure.Thousands(w.Finished))}
+		"the latency of a new workflow of one activity; and W1 beside them, whose CPU is compared with that on the empty database.", w.InFlight, human.Count(w.Finished))}
 }
 
 // Metrics are the columns.
@@ -53,7 +53,7 @@ const nap = 24 * time.Hour
 // Run goes through the stages on one database.
 func (w Asleep) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
 	t := &night{Asleep: w}
-	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight, Step: func(int) { t.executed.Add(1) }})
+	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight})
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +66,7 @@ func (w Asleep) Run(ctx context.Context, p *place.Places, s system.System) (samp
 	if samples, err = t.pass(ctx); err != nil {
 		return nil, err
 	}
-	if t.executed.Load() != t.steps {
-		return nil, fmt.Errorf("%d bodies ran, want %d", t.executed.Load(), t.steps)
-	}
-	return samples, nil
+	return samples, b.ran(t.steps)
 }
 
 // night is the state of one run of the workload.
@@ -78,11 +75,10 @@ type night struct {
 	bed     *bed
 	sleeper system.Sleeper
 
-	stage    int
-	tally    system.Tally
-	executed atomic.Int64
-	steps    int64 // that should have been executed
-	empty    float64
+	stage int
+	tally system.Tally
+	steps int // that should have been executed
+	empty float64
 }
 
 func (t *night) pass(ctx context.Context) ([]Sample, error) {
@@ -100,13 +96,13 @@ func (t *night) pass(ctx context.Context) ([]Sample, error) {
 		if err != nil {
 			return nil, err
 		}
-		samples = append(samples, Sample{Case: figure.Thousands(n) + " asleep", Values: values})
+		samples = append(samples, Sample{Case: human.Count(n) + " asleep", Values: values})
 	}
 	values, err := t.grow(ctx, t.Finished, t.finish)
 	if err != nil {
 		return nil, err
 	}
-	last := Sample{Case: "and " + figure.Thousands(t.Finished) + " finished", Values: values}
+	last := Sample{Case: "and " + human.Count(t.Finished) + " finished", Values: values}
 	last.Notes, err = describe(ctx, t.bed.db)
 	return append(samples, last), err
 }
@@ -123,7 +119,7 @@ func (t *night) sleep(ctx context.Context, n int) error {
 // finish adds runs that have ended.
 func (t *night) finish(ctx context.Context, n int) error {
 	t.tally.Runs += n
-	t.steps += int64(n)
+	t.steps += n
 	return t.bed.chains(ctx, "finished", n, 1)
 }
 
@@ -173,7 +169,7 @@ func (t *night) probe(ctx context.Context, values map[string]float64) error {
 		return err
 	}
 	t.tally.Runs += t.Probes
-	t.steps += int64(t.Probes)
+	t.steps += t.Probes
 	values["p50"], values["p99"] = milliseconds(times.Quantile(0.50)), milliseconds(times.Quantile(0.99))
 
 	spent, err := t.load(ctx)
@@ -192,7 +188,7 @@ func (t *night) probe(ctx context.Context, values map[string]float64) error {
 func (t *night) load(ctx context.Context) (meter.Spent, error) {
 	spent, err := t.bed.load(ctx, func() error { return t.bed.chains(ctx, fmt.Sprintf("load-%d", t.tally.Runs), t.Load, t.Steps) })
 	t.tally.Runs += t.Load
-	t.steps += int64(t.Load * t.Steps)
+	t.steps += t.Load * t.Steps
 	return spent, err
 }
 
@@ -204,11 +200,21 @@ func describe(ctx context.Context, db place.Database) ([]string, error) {
 	}
 	var parts []string
 	for _, t := range tables {
-		part := fmt.Sprintf("%s %s", t.Name, figure.Bytes(t.Bytes))
+		part := fmt.Sprintf("%s %s", t.Name, size(t.Bytes))
 		if t.Rows >= 0 {
-			part += fmt.Sprintf(" (%s rows, %s dead ones, %d automatic vacuums)", figure.Thousands(t.Rows), figure.Thousands(t.Dead), t.Vacuums)
+			part += fmt.Sprintf(" (%s rows, %s dead ones, %d automatic vacuums)", human.Count(int(t.Rows)), human.Count(int(t.Dead)), t.Vacuums)
 		}
 		parts = append(parts, part)
 	}
 	return []string{"tables with their indexes: " + strings.Join(parts, "; ")}, nil
+}
+
+// size writes a number of bytes.
+func size(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB"}
+	v, i := float64(n), 0
+	for v >= 1024 && i < len(units)-1 {
+		v, i = v/1024, i+1
+	}
+	return chart.Significant(v, 3) + " " + units[i]
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/meter"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Long is W6: whether a step costs more when many came before it.
@@ -29,18 +29,10 @@ func (Long) Metrics() []Metric {
 
 // Run measures each case on a database of its own.
 func (w Long) Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error) {
-	var samples []Sample
-	for _, steps := range w.Steps {
-		values, err := w.measure(ctx, p, s, steps)
-		if err != nil {
-			return nil, err
-		}
-		samples = append(samples, Sample{Case: figure.Thousands(steps) + " activities", Values: values})
-	}
-	return samples, nil
+	return each(w.Steps, func(steps int) (Sample, error) { return w.measure(ctx, p, s, steps) })
 }
 
-func (w Long) measure(ctx context.Context, p *place.Places, s system.System, steps int) (values map[string]float64, err error) {
+func (w Long) measure(ctx context.Context, p *place.Places, s system.System, steps int) (sample Sample, err error) {
 	begun := make([]time.Time, 0, steps) // one body at a time writes it
 	b, err := lay(ctx, p, s, system.Config{InFlight: 1, Step: func(n int) {
 		if n == len(begun) {
@@ -48,26 +40,26 @@ func (w Long) measure(ctx context.Context, p *place.Places, s system.System, ste
 		}
 	}})
 	if err != nil {
-		return nil, err
+		return sample, err
 	}
 	defer b.strip(ctx, &err)
 	if err := b.chain(ctx, "long", steps); err != nil {
-		return nil, err
+		return sample, err
 	}
 	if len(begun) != steps {
-		return nil, fmt.Errorf("%d bodies began in order, want %d", len(begun), steps)
+		return sample, fmt.Errorf("%d bodies began in order, want %d", len(begun), steps)
 	}
 	if err := b.Verify(ctx, system.Tally{Runs: 1, PerRun: steps}); err != nil {
-		return nil, err
+		return sample, err
 	}
 	first, last := intervals(begun[:w.Edge+1]), intervals(begun[steps-1-w.Edge:])
-	return map[string]float64{
+	return Sample{Case: human.Count(steps) + " activities", Values: map[string]float64{
 		"activities":   float64(steps-1) / begun[steps-1].Sub(begun[0]).Seconds(),
 		"first":        milliseconds(first.Sum()),
 		"last":         milliseconds(last.Sum()),
 		"last ÷ first": float64(last.Sum()) / float64(first.Sum()),
 		"of medians":   float64(last.Quantile(0.5)) / float64(first.Quantile(0.5)),
-	}, nil
+	}}, nil
 }
 
 // intervals are the times between moments.

@@ -35,51 +35,43 @@ func (w Crash) Run(ctx context.Context, p *place.Places, s system.System) ([]Sam
 	if !s.Resumes() {
 		return nil, errors.ErrUnsupported
 	}
-	var samples []Sample
-	for _, body := range w.Bodies {
-		values, err := w.measure(ctx, p, s, body)
-		if err != nil {
-			return nil, err
-		}
-		name := "activities do nothing"
-		if body > 0 {
-			name = fmt.Sprintf("activities take %s", body)
-		}
-		samples = append(samples, Sample{Case: name, Values: values})
-	}
-	return samples, nil
+	return each(w.Bodies, func(body time.Duration) (Sample, error) { return w.measure(ctx, p, s, body) })
 }
 
-func (w Crash) measure(ctx context.Context, p *place.Places, s system.System, body time.Duration) (values map[string]float64, err error) {
+func (w Crash) measure(ctx context.Context, p *place.Places, s system.System, body time.Duration) (sample Sample, err error) {
 	db, err := p.Fresh(ctx, s.Kind())
 	if err != nil {
-		return nil, err
+		return sample, err
 	}
 	defer func() { err = errors.Join(err, db.Drop(context.WithoutCancel(ctx))) }()
 	life := Life{System: s.Name(), Kind: s.Kind(), Location: db.Location(), Runs: w.Runs, Steps: w.Steps, Body: body}
 	first, err := life.untilKilled(ctx, p.Dir())
 	if err != nil {
-		return nil, fmt.Errorf("first life: %w", err)
+		return sample, fmt.Errorf("first life: %w", err)
 	}
 	second, err := life.untilDone(ctx, p.Dir())
 	if err != nil {
-		return nil, fmt.Errorf("second life: %w", err)
+		return sample, fmt.Errorf("second life: %w", err)
 	}
 	// A run has one activity in flight; all others that had begun were durable.
 	inFlight := w.Runs - first.done
 	repeated := first.begun + second.begun - w.Runs*w.Steps
 	if repeated < 0 || repeated > inFlight {
-		return nil, fmt.Errorf("%d activities began before the crash and %d after it, which repeats %d of %d although %d were in flight", first.begun, second.begun, repeated, w.Runs*w.Steps, inFlight)
+		return sample, fmt.Errorf("%d activities began before the crash and %d after it, which repeats %d of %d although %d were in flight", first.begun, second.begun, repeated, w.Runs*w.Steps, inFlight)
 	}
 	if err := w.verify(ctx, s, db); err != nil {
-		return nil, err
+		return sample, err
 	}
-	return map[string]float64{
+	name := "activities do nothing"
+	if body > 0 {
+		name = fmt.Sprintf("activities take %s", body)
+	}
+	return Sample{Case: name, Values: map[string]float64{
 		"in flight":      float64(inFlight),
 		"first activity": milliseconds(second.toFirst),
 		"all done":       milliseconds(second.toEnd),
 		"repeated":       float64(repeated),
-	}, nil
+	}}, nil
 }
 
 func (w Crash) verify(ctx context.Context, s system.System, db place.Database) (err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
@@ -40,11 +41,24 @@ type Sample struct {
 	Notes  []string // what is worth saying beside the figures
 }
 
+// each measures the cases of a workload one after the other.
+func each[C any](cases []C, measure func(C) (Sample, error)) (samples []Sample, err error) {
+	for _, c := range cases {
+		sample, err := measure(c)
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, sample)
+	}
+	return samples, nil
+}
+
 // bed is a database with a system at work on it.
 type bed struct {
-	system system.System
-	config system.Config
-	db     place.Database
+	system   system.System
+	config   system.Config
+	db       place.Database
+	executed atomic.Int64 // bodies of steps that ran
 
 	system.Session
 }
@@ -64,14 +78,26 @@ func lay(ctx context.Context, p *place.Places, s system.System, c system.Config)
 
 // open begins a session, after one that was closed.
 func (b *bed) open(ctx context.Context) (err error) {
-	if b.config.Step == nil {
-		b.config.Step = func(int) {}
+	c, step := b.config, b.config.Step
+	c.Step = func(n int) {
+		if step != nil {
+			step(n)
+		}
+		b.executed.Add(1)
 	}
-	if b.config.Try == nil {
-		b.config.Try = func(string, int) error { return nil }
+	if c.Try == nil {
+		c.Try = func(string, int) error { return nil }
 	}
-	if b.Session, err = b.system.Open(ctx, b.db, b.config); err != nil {
+	if b.Session, err = b.system.Open(ctx, b.db, c); err != nil {
 		return fmt.Errorf("open: %w", err)
+	}
+	return nil
+}
+
+// ran makes sure that so many bodies of steps ran.
+func (b *bed) ran(want int) error {
+	if got := b.executed.Load(); got != int64(want) {
+		return fmt.Errorf("%d bodies ran, want %d", got, want)
 	}
 	return nil
 }

@@ -43,11 +43,12 @@ func Rules() access.Rules {
 // requests must reach them.
 func Check(t *testing.T, routes []web.Route, serve func(access.Rules) (http.Handler, error)) {
 	t.Helper()
-	readOnly := Rules()
-	readOnly.ReadOnly = true
-	s := &suite{t: t, routes: routes}
-	s.real, s.realReading = must(t, serve, Rules()), must(t, serve, readOnly)
-	s.probe, s.probeReading = must(t, s.probing, Rules()), must(t, s.probing, readOnly)
+	s := &suite{t: t, routes: routes, handlers: map[kind]http.Handler{}, reached: new(string)}
+	for _, reading := range []bool{true, false} {
+		rules := Rules()
+		rules.ReadOnly = reading
+		s.handlers[kind{true, reading}], s.handlers[kind{false, reading}] = must(t, serve, rules), must(t, s.probing, rules)
+	}
 	for _, route := range routes {
 		t.Run(route.Name, func(t *testing.T) {
 			s := *s
@@ -76,19 +77,18 @@ type suite struct {
 	routes []web.Route
 	route  web.Route
 
-	real, realReading   http.Handler // the latter is read-only
-	probe, probeReading http.Handler
-	reached             *string // the probe that was reached
+	handlers map[kind]http.Handler
+	reached  *string // the probe that was reached
 }
+
+// kind is that of a handler: the real one or one of probes, and whether it is read-only.
+type kind struct{ real, reading bool }
 
 // probing serves the routes with handlers that record their names.
 func (s *suite) probing(rules access.Rules) (http.Handler, error) {
 	g, err := web.New(rules)
 	if err != nil {
 		return nil, err
-	}
-	if s.reached == nil {
-		s.reached = new(string)
 	}
 	var probes []web.Route
 	for _, r := range s.routes {
@@ -271,11 +271,10 @@ func (endless) Read(p []byte) (int, error) {
 func (s *suite) refuse(c refusal) {
 	s.t.Helper()
 	for _, real := range []bool{true, false} {
-		handler := s.handler(real, c.reading)
 		r, w := Request(s.route), httptest.NewRecorder()
 		c.change(r)
 		*s.reached = ""
-		handler.ServeHTTP(w, r)
+		s.handlers[kind{real, c.reading}].ServeHTTP(w, r)
 		if *s.reached != "" {
 			s.t.Errorf("%s: the handler was reached", c.what)
 		}
@@ -293,51 +292,40 @@ func (s *suite) refuse(c refusal) {
 	}
 }
 
-func (s *suite) handler(real, reading bool) http.Handler {
-	switch {
-	case real && reading:
-		return s.realReading
-	case real:
-		return s.real
-	case reading:
-		return s.probeReading
-	}
-	return s.probe
-}
-
 // passes sends valid requests.
 func (s *suite) passes() {
-	pass := func(what string, handler http.Handler, change func(*http.Request)) {
+	try := func(what string, reading bool, change func(*http.Request)) {
 		s.t.Helper()
 		r, w := Request(s.route), httptest.NewRecorder()
 		change(r)
 		*s.reached = ""
-		handler.ServeHTTP(w, r)
+		s.handlers[kind{false, reading}].ServeHTTP(w, r)
 		if *s.reached != s.route.Name || w.Code != http.StatusTeapot {
 			s.t.Errorf("%s: status %d, reached %q\n%s", what, w.Code, *s.reached, w.Body)
 		}
 	}
-	pass("an operator", s.probe, func(*http.Request) {})
-	pass("an operator's page", s.probe, func(r *http.Request) {
+	pass := func(what string, change func(*http.Request)) { s.t.Helper(); try(what, false, change) }
+	pass("an operator", func(*http.Request) {})
+	pass("an operator's page", func(r *http.Request) {
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		r.Header.Set("Origin", "http://"+Host)
 	})
-	pass("a host with a port", s.probe, func(r *http.Request) { r.Host = Host + ":7460" })
+	pass("a host with a port", func(r *http.Request) { r.Host = Host + ":7460" })
 	for _, token := range Tokens {
 		if s.route.Admits(token.Role) {
-			pass(web.InWords(token.Role), s.probe, header("Authorization", "Bearer "+token.Secret))
+			pass(web.InWords(token.Role), header("Authorization", "Bearer "+token.Secret))
 		}
 	}
 	if !s.route.Writes {
-		pass("read-only", s.probeReading, func(*http.Request) {})
+		try("read-only", true, func(*http.Request) {})
 	}
 	if s.route.Body > 0 {
-		pass("the largest body", s.probe, func(r *http.Request) { body(r, s.route.Body, false) })
+		pass("the largest body", func(r *http.Request) { body(r, s.route.Body, false) })
 	}
 	if s.route.Role == "" {
-		pass("anybody", s.probe, func(r *http.Request) { r.Header.Del("Authorization") })
+		pass("anybody", func(r *http.Request) { r.Header.Del("Authorization") })
 	}
 	if s.route.AnyHost {
-		pass("any host", s.probe, func(r *http.Request) { r.Host = fmt.Sprintf("10.0.0.%d", 7) })
+		pass("any host", func(r *http.Request) { r.Host = fmt.Sprintf("10.0.0.%d", 7) })
 	}
 }

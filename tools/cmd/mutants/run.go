@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -44,17 +43,12 @@ func (l *lab) try(ctx context.Context, m mutant) (v verdict, err error) {
 		return v, err
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(l.root, filepath.FromSlash(m.File))
-	source, err := os.ReadFile(path)
+	source, err := os.ReadFile(filepath.Join(l.root, filepath.FromSlash(m.File)))
 	if err != nil {
 		return v, err
 	}
-	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
+	overlay, err := overlaid(l.root, dir, map[string][]byte{m.File: m.applied(source)})
 	if err != nil {
-		return v, err
-	}
-	if err := errors.Join(os.WriteFile(changed, m.applied(source), 0o600), os.WriteFile(overlay, text, 0o600)); err != nil {
 		return v, err
 	}
 	room := filepath.ToSlash(filepath.Dir(m.File))
@@ -88,10 +82,34 @@ func (l *lab) test(ctx context.Context, dir, overlay, where string) ([]byte, err
 	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-short", "-failfast", "-vet=off", "-timeout", l.patient.String(), "./"+where)
 	cmd.Dir = l.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "TMPDIR="+dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	endsWhole(cmd)
 	cmd.WaitDelay = time.Second
 	return cmd.CombinedOutput()
+}
+
+// overlaid writes files, by their names in the module, beside an overlay that puts them in the place of
+// those of the module.
+func overlaid(root, dir string, files map[string][]byte) (overlay string, err error) {
+	replace := map[string]string{}
+	for file, source := range files {
+		changed := filepath.Join(dir, fmt.Sprint(len(replace), ".go"))
+		replace[filepath.Join(root, filepath.FromSlash(file))] = changed
+		if err := os.WriteFile(changed, source, 0o600); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay = filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o600)
+}
+
+// endsWhole lets all that a command starts end with it.
+func endsWhole(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
 var (

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -78,20 +77,8 @@ func (l *torturers) build(ctx context.Context, dir string, f *protocolFault) (pr
 	if err != nil {
 		return "", err
 	}
-	replace := map[string]string{}
-	for file, source := range files {
-		changed := filepath.Join(dir, fmt.Sprint(len(replace), ".go"))
-		replace[filepath.Join(l.root, filepath.FromSlash(file))] = changed
-		if err := os.WriteFile(changed, source, 0o600); err != nil {
-			return "", err
-		}
-	}
-	overlay := filepath.Join(dir, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": replace})
+	overlay, err := overlaid(l.root, dir, files)
 	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		return "", err
 	}
 	program = filepath.Join(dir, "perdure")
@@ -114,8 +101,7 @@ func (l *torturers) torture(ctx context.Context, program string, long time.Durat
 	limited, cancel := context.WithTimeout(ctx, long+10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(limited, program, "torture", "--db", l.url, "--for", long.String(), "--seed", strconv.Itoa(seed), "-o", "json")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	endsWhole(cmd)
 	page, err := cmd.Output()
 	switch {
 	case ctx.Err() != nil:

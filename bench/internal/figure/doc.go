@@ -1,2 +1,0 @@
-// Package figure writes numbers as people read them.
-package figure
