@@ -83,15 +83,15 @@ func (s *scan) call(n *ast.CallExpr) bool {
 		return true
 	}
 	switch verb := s.verb(n); {
+	case f.Name() == "New" && s.context != "" && (pathOf(f) == home+"/activity" || pathOf(f) == home+"/workflow"):
+		s.report(finding{at: n, what: "makes a handle", hint: "what it is of must be registered before it can run; declare it at package level and register it with perdure.Register"})
+		return false
 	case verb == "Do", verb == "DoAsync", verb == "SideEffect":
 		s.outside(n, verb)
 		return false
 	case verb != "":
 		s.block(n, verb)
 		return true
-	case pathOf(f) == home+"/activity" && f.Name() == "New" && s.context != "":
-		s.report(finding{at: n, what: "makes a handle", hint: "an activity must be registered before it can run; declare it at package level and register it with perdure.Register"})
-		return false
 	}
 	if known, ok := forbidden(f); ok && !s.logsLive(n, f) {
 		s.report(finding{at: n, what: known.what + " with " + nameOf(f), hint: known.hint, fixes: s.fix(n, f)})

@@ -76,6 +76,7 @@ var offences = workflow.New("offences", func(wf *workflow.Context, n int) (int, 
 	_ = helpers.Limit                                                                         // want `uses the package variable Limit, which is assigned somewhere`
 	local := activity.New("local", func(context.Context, int) (int, error) { return 0, nil }) // want `makes a handle: .*perdure.Register`
 	_, _ = workflow.Call(wf, local, 1)                                                        //
+	_ = workflow.New("inner", func(*workflow.Context, int) (int, error) { return 0, nil })    // want `makes a handle: .*perdure.Register`
 	_, _ = workflow.Call(wf, forgotten, 1)                                                    // want `calls the activity forgotten, which nobody registers`
 	_, _ = workflow.RunChild(wf, orphan, 1)                                                   // want `starts the workflow orphan, which nobody registers`
 	_ = workflow.StartDetachedAsync(wf, started, 1)                                           // it is registered in start
