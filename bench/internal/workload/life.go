@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -127,6 +128,8 @@ func (l Life) watch(ctx context.Context, dir string, last func(cmd *exec.Cmd, li
 	if err != nil {
 		return past{}, err
 	}
+	runtime.LockOSThread() // the kernel ends the process with the thread that started it
+	defer runtime.UnlockOSThread()
 	var p past
 	begin, seen := time.Now(), false
 	if err := cmd.Start(); err != nil {
