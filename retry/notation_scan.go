@@ -39,11 +39,8 @@ func (s *scanner) space() {
 		case ' ', '\t', '\r', '\n':
 			s.at++
 		case '#':
-			if end := strings.IndexByte(s.text[s.at:], '\n'); end >= 0 {
-				s.at += end
-			} else {
-				s.at = len(s.text)
-			}
+			comment, _, _ := strings.Cut(s.text[s.at:], "\n")
+			s.at += len(comment)
 		default:
 			return
 		}

@@ -207,11 +207,7 @@ func All() []string {
 func Known(name string) bool {
 	registry.mu.RLock()
 	defer registry.mu.RUnlock()
-	if builtin[name] || registry.sentinels[name] != nil {
-		return true
-	}
-	_, ok := registry.types[name]
-	return ok
+	return builtin[name] || registry.sentinels[name] != nil || registry.types[name].goType != nil
 }
 
 // Decode reads the JSON of a value of the type with that name. It fails if no
