@@ -401,13 +401,7 @@ func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) 
 		}
 	}
 	for _, p := range s.Pending() {
-		switch p.Kind {
-		case inspect.KindActivity, inspect.KindStep:
-			add(p.Call, p.Name, p.State, p.LastErrorType)
-		case inspect.KindBlock:
-			if !in.Operation.TakesBlocks() {
-				continue
-			}
+		if p.Kind == inspect.KindActivity || p.Kind == inspect.KindStep || p.Kind == inspect.KindBlock && in.Operation.TakesBlocks() {
 			add(p.Call, p.Name, p.State, p.LastErrorType)
 		}
 	}
