@@ -190,6 +190,11 @@ func TestE90_ABlockInBackoffIsShownAndOperated(t *testing.T) {
 		if r, err := e.Control(t.Context(), "order", "", core.Control{ID: "p", Operation: core.PauseCall, By: "ann"}); err == nil && r[0].Outcome != core.NotPending {
 			t.Errorf("a pause of all calls: %+v", r)
 		}
+		for _, calls := range []core.Selection{{}, {States: []string{"backoff"}}} {
+			if dry, err := e.Preview(t.Context(), "order", core.Control{Operation: core.PauseCall, Calls: calls}); !errors.Is(err, request.ErrNotPending) {
+				t.Errorf("a dry run of a pause of %+v selects %+v, %v", calls, dry, err)
+			}
+		}
 		now := control(t, e, "order", core.Control{ID: "n", Operation: core.RetryNow, Calls: core.Selection{States: []string{"backoff"}}, By: "ann", Reason: "fixed"})
 		if len(now) != 1 || now[0].Outcome != core.Applied || now[0].Call != c.Call || now[0].Name != c.Name {
 			t.Errorf("retry now: %+v", now)

@@ -47,10 +47,7 @@ func sentence(w *view.Wait) string {
 	if w == nil {
 		return "its code runs"
 	}
-	by, failed := "", ""
-	if w.By != "" {
-		by = " by " + w.By
-	}
+	by, failed := behind(" by ", w.By), ""
 	if w.Why != "" {
 		by += " (" + w.Why + ")"
 	}
@@ -96,9 +93,9 @@ func sentence(w *view.Wait) string {
 	case view.WaitGatePaused:
 		return fmt.Sprintf("%s waits at gate %s, which is paused%s; resume it with ops.ResumeGate", call, w.Gate, by)
 	case view.WaitBreaker:
-		return fmt.Sprintf("%s waits at gate %s, whose circuit breaker%s is open%s%s", call, w.Gate, ofKey(w.Key), until, failed)
+		return fmt.Sprintf("%s waits at gate %s, whose circuit breaker%s is open%s%s", call, w.Gate, behind(" for key ", w.Key), until, failed)
 	case view.WaitGate:
-		return call + " waits at a gate" + named(w.Gate) + failed
+		return call + " waits at a gate" + behind(" ", w.Gate) + failed
 	case view.WaitBackoff:
 		return call + " is in backoff" + until + failed
 	case view.WaitUnserved:
@@ -142,27 +139,17 @@ func crashed(all []view.Crash) string {
 	}
 	text := "crashed its process"
 	for i, c := range all {
-		text += map[bool]string{true: " on ", false: ", "}[i == 0] + c.Node
-		if c.Build != "" {
-			text += " of build " + c.Build
-		}
+		text += map[bool]string{true: " on ", false: ", "}[i == 0] + c.Node + behind(" of build ", c.Build)
 	}
 	return text
 }
 
-// ofKey says to which run key alone a breaker belongs.
-func ofKey(key string) string {
-	if key == "" {
+// behind returns what is said behind some words, "" without those words if it is nothing.
+func behind(words, said string) string {
+	if said == "" {
 		return ""
 	}
-	return " for key " + key
-}
-
-func named(name string) string {
-	if name == "" {
-		return ""
-	}
-	return " " + name
+	return words + said
 }
 
 // What a call in doubt waits for, and what may be done about it.

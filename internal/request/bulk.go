@@ -371,7 +371,8 @@ func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) 
 		return []view.ControlRecord{record}, nil
 	}
 	add := func(call int64, name, state, errorType string) {
-		if in.Calls.Has(call, name, state, errorType) {
+		taken := name != core.BlockName || in.Operation.TakesBlocks()
+		if taken && in.Calls.Has(call, name, state, errorType) {
 			r := record
 			r.Call, r.Name, r.Note = call, name, state
 			out = append(out, r)
@@ -402,12 +403,7 @@ func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) 
 	}
 	for _, p := range s.Pending() {
 		switch p.Kind {
-		case inspect.KindActivity, inspect.KindStep:
-			add(p.Call, p.Name, p.State, p.LastErrorType)
-		case inspect.KindBlock:
-			if !in.Operation.TakesBlocks() {
-				continue
-			}
+		case inspect.KindActivity, inspect.KindStep, inspect.KindBlock:
 			add(p.Call, p.Name, p.State, p.LastErrorType)
 		}
 	}
