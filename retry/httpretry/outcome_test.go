@@ -53,7 +53,6 @@ func TestU1_WhetherARequestMayHaveBeenDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone.Close()
 	large := strings.Repeat("x", 8<<20)
 	kept := 0
 	servers := map[string]func(net.Conn, *bufio.Reader){
@@ -88,6 +87,7 @@ func TestU1_WhetherARequestMayHaveBeenDone(t *testing.T) {
 	for name, do := range servers {
 		at[name] = serving(t, do)
 	}
+	gone.Close() // now, so that none of the servers got its port
 	const unknown, notDone, unsaid = "unknown", "not done", ""
 	for _, c := range []struct {
 		method, server, body, want string
