@@ -3,8 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
-	"log/slog"
 	"math"
 
 	"github.com/perdure/perdure"
@@ -53,32 +51,18 @@ The exit code is 7 if a run that continues now would stop.`,
 }
 
 func checkCode(scr *screen, db *source, ctx context.Context, runtime *flow.Runtime, filter view.CodeFilter) error {
-	name, err := db.database()
-	if err != nil {
-		return err
-	}
-	group, _ := db.group()
-	if err := name.Find(ctx, group); err != nil {
-		return err
-	}
-	opener, err := db.opener(name)
-	if err != nil {
-		return err
-	}
-	e, err := perdure.Open(ctx, opener, perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.NoMigrate(), perdure.Logger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		return err
-	}
 	filter.Workflow, filter.Progress = flow.Workflow.Name(), scr.counted()
-	c, err := ops.CheckCode(ctx, e, filter)
-	var counts view.Counts
-	if err == nil && scr.format == formatTable {
-		counts, err = ops.Counts(ctx, e, 0)
-	}
-	if err == nil {
-		err = scr.judge(c, c.OK, "Open runs would stop.", func() { codeChecked(scr, db, c, counts) })
-	}
-	return errors.Join(err, e.Close())
+	return db.withEngine(ctx, func(e *perdure.Engine) error {
+		c, err := ops.CheckCode(ctx, e, filter)
+		var counts view.Counts
+		if err == nil && scr.format == formatTable {
+			counts, err = ops.Counts(ctx, e, 0)
+		}
+		if err != nil {
+			return err
+		}
+		return scr.judge(c, c.OK, "Open runs would stop.", func() { codeChecked(scr, db, c, counts) })
+	}, perdure.Register(runtime.Definitions()...))
 }
 
 // codeChecked shows the result of a code check to people.

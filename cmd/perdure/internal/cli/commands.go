@@ -192,7 +192,6 @@ func showEffect(scr *screen, e *command.Effect) {
 // withTarget opens the database for a command of the table, and says what is missing if its
 // target is.
 func (db *source) withTarget(ctx context.Context, u *use, name string, f func(e *perdure.Engine) error) error {
-	open := db.withEngine
 	if wait, waits := command.WaitOf(u.params); waits {
 		if err := checkWait(wait); err != nil {
 			return err
@@ -200,17 +199,18 @@ func (db *source) withTarget(ctx context.Context, u *use, name string, f func(e 
 		ask := f
 		f = func(e *perdure.Engine) error { return db.unanswered(ctx, ask(e), wait) }
 	}
+	var err error
 	switch u.On {
 	case command.Gate, command.Schedule:
-		open = func(ctx context.Context, f func(*perdure.Engine) error) error {
-			return db.withNamed(ctx, string(u.On), name, f)
-		}
+		err = db.withNamed(ctx, string(u.On), name, f)
 	case command.Runs, command.Calls:
-		open = func(ctx context.Context, f func(*perdure.Engine) error) error { return db.withRun(ctx, name, f) }
+		err = db.withRun(ctx, name, f)
 	case command.Token:
-		open = db.withToken
+		err = db.withToken(ctx, f)
+	default:
+		err = db.withEngine(ctx, f)
 	}
-	err := wrongParam(u.params, open(ctx, f))
+	err = wrongParam(u.params, err)
 	if changed, ok := errors.AsType[*view.ChangedError](err); ok {
 		return failure(exitError, "See how it is now: "+db.sameDatabase("perdure "+u.see(name)), "%s", human.Sentence(changed.Error()))
 	}

@@ -67,13 +67,13 @@ const longestNode = 200
 // open opens the database as a client. It does not create one: a misspelled name must not
 // become an empty database. Nor does it migrate one: a read by a newer command would lock
 // out the engines that serve it.
-func (db *source) open(ctx context.Context) (*perdure.Engine, error) {
+func (db *source) open(ctx context.Context, options ...perdure.Option) (*perdure.Engine, error) {
 	name, err := db.database()
 	if err != nil {
 		return nil, err
 	}
 	group, _ := db.group()
-	options := []perdure.Option{perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler))}
+	options = append(options, perdure.Logger(slog.New(slog.DiscardHandler)))
 	switch err := name.Find(ctx, group); {
 	case err == nil:
 		options = append(options, perdure.NoMigrate())
@@ -88,25 +88,22 @@ func (db *source) open(ctx context.Context) (*perdure.Engine, error) {
 	if who := whoAsks(db.scr, ""); len(who) <= longestNode && utf8.ValidString(who) { // operations without --by are attributed to the node
 		options = append(options, perdure.NodeName(who))
 	}
-	opener, err := db.opener(name)
-	if err != nil {
-		return nil, err
-	}
-	return perdure.Open(ctx, opener, options...)
+	return db.engine(ctx, name, options...)
 }
 
-// opener returns the opener of a database, with the codecs in the file that the flag or the
-// environment names.
-func (db *source) opener(name database.Name) (store.Opener, error) {
-	path := cmp.Or(db.codec, db.scr.env.Getenv(codecVar))
-	if path == "" {
-		return name.Opener(), nil
+// engine opens a database for the group, with the codecs in the file that the flag or the environment
+// names.
+func (db *source) engine(ctx context.Context, name database.Name, options ...perdure.Option) (*perdure.Engine, error) {
+	var opener store.Opener = name.Opener()
+	if path := cmp.Or(db.codec, db.scr.env.Getenv(codecVar)); path != "" {
+		codecs, err := codec.File(path)
+		if err != nil {
+			return nil, usage("The file has a form of its own "+see.Decoding+". Without --codec and PERDURE_CODEC, what is encrypted is shown as such.", "%s", human.Sentence(err.Error()))
+		}
+		opener = codec.Over(opener, codecs...)
 	}
-	codecs, err := codec.File(path)
-	if err != nil {
-		return nil, usage("The file has a form of its own "+see.Decoding+". Without --codec and PERDURE_CODEC, what is encrypted is shown as such.", "%s", human.Sentence(err.Error()))
-	}
-	return codec.Over(name.Opener(), codecs...), nil
+	group, _ := db.group()
+	return perdure.Open(ctx, opener, append(options, perdure.Group(group))...)
 }
 
 // withRun opens the database for a command about one workflow.
@@ -153,8 +150,8 @@ func (db *source) place(e *perdure.Engine) string {
 }
 
 // withEngine runs f with the database open.
-func (db *source) withEngine(ctx context.Context, f func(e *perdure.Engine) error) error {
-	e, err := db.open(ctx)
+func (db *source) withEngine(ctx context.Context, f func(e *perdure.Engine) error, options ...perdure.Option) error {
+	e, err := db.open(ctx, options...)
 	if err != nil {
 		return err
 	}

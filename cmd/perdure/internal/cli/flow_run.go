@@ -192,18 +192,13 @@ func withFlowEngine(db *source, ctx context.Context, runtime *flow.Runtime, logg
 	if err != nil {
 		return err
 	}
-	group, given := db.group()
-	if name.Shared() && !given {
+	if _, given := db.group(); name.Shared() && !given {
 		return usage("Name a group of its own: --group flow", "In a PostgreSQL database this command becomes a node of a group, and all nodes of a group must have the same code.")
 	}
 	if err := name.Reach(ctx); err != nil {
 		return err
 	}
-	opener, err := db.opener(name)
-	if err != nil {
-		return err
-	}
-	eng, err := perdure.Open(ctx, opener, perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.Logger(logger))
+	eng, err := db.engine(ctx, name, perdure.Register(runtime.Definitions()...), perdure.Logger(logger))
 	if err != nil {
 		return err
 	}
