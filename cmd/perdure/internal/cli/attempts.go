@@ -8,6 +8,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -15,7 +16,7 @@ import (
 )
 
 func attemptsCommand(scr *screen, db *source) *cobra.Command {
-	var opt ledgerOptions
+	var asked listing.Attempts
 	var run whichRun
 	var from partFlags
 	var call int64
@@ -36,14 +37,15 @@ the first try are not found there; "perdure stats activities" counts them.`,
   perdure attempts --activity charge --error-type Unavailable --since 24h
   perdure attempts --outcome lost --limit 0 -o jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := opt.resolve(); err != nil {
-				return err
+			filter, err := asked.Filter()
+			if err != nil {
+				return wrongParam(&asked, err)
 			}
 			if len(args) == 0 {
-				if err := from.ofAll(cmd, &opt, "attempts", "run", "after", "call"); err != nil {
+				if err := from.ofAll(cmd, &filter, "attempts", "run", "after", "call"); err != nil {
 					return err
 				}
-				return find(scr, db, cmd.Context(), opt.filter, "No attempts match", ops.FindAttempts, foundTable)
+				return find(scr, db, cmd.Context(), filter, "No attempts match", ops.FindAttempts, foundTable)
 			}
 			if cmd.Flags().Changed("type") {
 				return usage("Leave it out, or the ID.", "--type is for the attempts of many workflows.")
@@ -55,10 +57,10 @@ the first try are not found there; "perdure stats activities" counts them.`,
 			case after.UnmarshalText([]byte(from.after)) != nil:
 				return usage("Write the number of a step, and with a point that of an attempt: 17 or 17.3.", "%q is not the number of a step or attempt.", from.after)
 			}
-			return attemptsOf(args[0], view.AttemptRange{Call: call, After: after}, &opt).show(scr, db, cmd.Context(), args[0], run, from.limit)
+			return attemptsOf(args[0], view.AttemptRange{Call: call, After: after}, filter).show(scr, db, cmd.Context(), args[0], run, from.limit)
 		},
 	}
-	opt.flags(scr, cmd)
+	addParams(scr, cmd, &asked, "")
 	from.flags(cmd, "the number of a step, or an attempt of it, as 17.3", "; the default is all of one workflow, and 100 of many")
 	cmd.Flags().Int64Var(&call, "call", 0, "with an ID: only those of the step with this `number`")
 	run.flag(cmd)
@@ -66,9 +68,9 @@ the first try are not found there; "perdure stats activities" counts them.`,
 }
 
 // attemptsOf is the list of the attempts of a workflow.
-func attemptsOf(id string, part view.AttemptRange, opt *ledgerOptions) *workflowList[view.Attempt] {
+func attemptsOf(id string, part view.AttemptRange, filter view.AttemptFilter) *workflowList[view.Attempt] {
 	l := &workflowList[view.Attempt]{
-		selects: opt.selector(), table: attemptTable, place: func(last *view.Attempt) string { return last.Place().String() },
+		selects: selector(filter), table: attemptTable, place: func(last *view.Attempt) string { return last.Place().String() },
 		read: func(ctx context.Context, h perdure.Handle[json.RawMessage], last *view.Attempt, n int) ([]view.Attempt, error) {
 			next := part
 			if next.Limit = n; last != nil {

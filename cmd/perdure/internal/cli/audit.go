@@ -8,14 +8,15 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
 func auditCommand(scr *screen, db *source) *cobra.Command {
-	var opt ledgerOptions
-	var filter view.AuditFilter
+	var span listing.Span
+	filter := view.AuditFilter{Limit: 100}
 	cmd := &cobra.Command{
 		Use:   "audit [ID]",
 		Short: "Show who did what, when and why",
@@ -32,7 +33,7 @@ continues with those that started earlier.`,
   perdure audit --since 12h --limit 0 -o jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return auditGroup(scr, db, cmd.Context(), &opt, filter)
+				return auditGroup(scr, db, cmd.Context(), span, filter)
 			}
 			if flag := anyChanged(cmd, []string{"since", "until", "limit", "runs", "before"}); flag != "" {
 				return usage("Leave one of them out.", "--%s is for the audit over everything, without an ID.", flag)
@@ -46,19 +47,18 @@ continues with those that started earlier.`,
 			})
 		},
 	}
-	opt.span(scr, cmd)
-	opt.filter.Limit = 100
-	limited(cmd.Flags(), &opt.filter.Limit, "without an ID: at most this `number`; 0 for all")
+	addParams(scr, cmd, &span, "")
+	limited(cmd.Flags(), &filter.Limit, "without an ID: at most this `number`; 0 for all")
 	number(cmd.Flags(), &filter.Runs, "runs", 0, mostAudited, fmt.Sprintf("Use a number from 1 to %d, or 0.", mostAudited), "without an ID: read the `number` of workflows that started last; 0 for 1,000, or fewer with long histories")
 	cmd.Flags().StringVar(&filter.Before, "before", "", "without an ID: only what was done to workflows that started before this `run`")
 	return cmd
 }
 
-func auditGroup(scr *screen, db *source, ctx context.Context, opt *ledgerOptions, filter view.AuditFilter) error {
-	if err := opt.resolve(); err != nil {
-		return err
+func auditGroup(scr *screen, db *source, ctx context.Context, span listing.Span, filter view.AuditFilter) error {
+	if err := span.Check(); err != nil {
+		return wrongParam(&span, err)
 	}
-	filter.Since, filter.Until, filter.Limit = opt.filter.Since, opt.filter.Until, cmp.Or(opt.filter.Limit, mostAudited)
+	filter.Since, filter.Until, filter.Limit = span.Since.At, span.Until.At, cmp.Or(filter.Limit, mostAudited)
 	return db.withEngine(ctx, func(e *perdure.Engine) error {
 		found, err := ops.Audit(ctx, e, filter)
 		if err != nil {

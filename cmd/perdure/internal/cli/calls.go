@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -17,7 +18,8 @@ import (
 )
 
 func callsCommand(scr *screen, db *source) *cobra.Command {
-	var opt ledgerOptions
+	var asked listing.Attempts
+	var moreThan int
 	var run whichRun
 	var from partFlags
 	cmd := &cobra.Command{
@@ -37,30 +39,31 @@ the latest attempt of a step.`,
   perdure calls --more-than 3 --activity charge --since 24h -o json
   perdure calls --reason max_attempts`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := opt.resolve(); err != nil {
-				return err
+			filter, err := asked.Filter()
+			if err != nil {
+				return wrongParam(&asked, err)
 			}
 			if len(args) == 0 {
-				if err := from.ofAll(cmd, &opt, "steps", "run", "after"); err != nil {
+				if err := from.ofAll(cmd, &filter, "steps", "run", "after"); err != nil {
 					return err
 				}
-				return find(scr, db, cmd.Context(), opt.filter, noCalls, ops.FindCalls, callTable)
+				filter.MoreThan = moreThan
+				return find(scr, db, cmd.Context(), filter, noCalls, ops.FindCalls, callTable)
 			}
 			if flag := anyChanged(cmd, []string{"type", "activity", errorType, "outcome", "reason", "since", "until"}); flag != "" {
 				return usage("Leave it out, or the ID.", "--%s is for the steps of many workflows.", flag)
 			}
 			part := view.CallRange{}
 			if from.after != "" {
-				var err error
 				if part.After, err = strconv.ParseInt(from.after, 10, 64); err != nil || part.After < 0 {
 					return usage("Write the number of a step, such as 17.", "%q is not the number of a step.", from.after)
 				}
 			}
-			return callsOf(db, part, opt.filter.MoreThan).show(scr, db, cmd.Context(), args[0], run, from.limit)
+			return callsOf(db, part, moreThan).show(scr, db, cmd.Context(), args[0], run, from.limit)
 		},
 	}
-	opt.flags(scr, cmd)
-	number(cmd.Flags(), &opt.filter.MoreThan, "more-than", 0, math.MaxInt32, "Use a number from 0.", "only those with more attempts than this `number`")
+	addParams(scr, cmd, &asked, "")
+	number(cmd.Flags(), &moreThan, "more-than", 0, math.MaxInt32, "Use a number from 0.", "only those with more attempts than this `number`")
 	from.flags(cmd, "the number of a step", "; the default is all of one workflow, and 100 of many")
 	run.flag(cmd)
 	return cmd

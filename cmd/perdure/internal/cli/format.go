@@ -95,17 +95,13 @@ func (scr *screen) judge(v any, well bool, wrong string, tell func()) error {
 
 // documents prints several objects for programs: as one array, or one per line.
 func documents[T any](scr *screen, all []T) error {
-	if scr.format == formatJSON {
-		if all == nil {
-			all = []T{}
-		}
-		return scr.document(all)
-	}
+	out := array{scr: scr}
 	for _, v := range all {
-		if err := scr.document(v); err != nil {
+		if err := out.add(v); err != nil {
 			return err
 		}
 	}
+	out.end()
 	return nil
 }
 

@@ -4,47 +4,20 @@ import (
 	"context"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/view"
-	"github.com/spf13/cobra"
 )
 
-// ledgerOptions are the flags that select attempts.
-type ledgerOptions struct {
-	asked  listing.Attempts
-	filter view.AttemptFilter // made of them
-}
-
-// flags adds the flags, and span only those for a time span.
-func (opt *ledgerOptions) flags(scr *screen, cmd *cobra.Command) { addParams(scr, cmd, &opt.asked, "") }
-func (opt *ledgerOptions) span(scr *screen, cmd *cobra.Command) {
-	addParams(scr, cmd, &opt.asked.Span, "")
-}
-
-// resolve makes the filter.
-func (opt *ledgerOptions) resolve() (err error) {
-	limit, more := opt.filter.Limit, opt.filter.MoreThan
-	opt.filter, err = opt.asked.Filter()
-	opt.filter.Limit, opt.filter.MoreThan = limit, more
-	return wrongParam(&opt.asked, err)
-}
-
-// selector returns the filter for attempts of one workflow, nil for all.
-func (opt *ledgerOptions) selector() func(*view.Attempt) bool {
-	f := opt.filter
-	if f.Limit = 0; f == (view.AttemptFilter{}) {
+// selector is a filter for attempts of one workflow, nil for all.
+func selector(f view.AttemptFilter) func(*view.Attempt) bool {
+	if f == (view.AttemptFilter{}) {
 		return nil
 	}
-	return opt.selects
-}
-
-// selects reports whether the flags select an attempt of one workflow.
-func (opt *ledgerOptions) selects(t *view.Attempt) bool {
-	f := &opt.filter
-	timed := f.Since.IsZero() && f.Until.IsZero() ||
-		t.Ended != nil && !t.Ended.Before(f.Since) && (f.Until.IsZero() || t.Ended.Before(f.Until))
-	return timed && (f.Activity == "" || t.Name == f.Activity) && (f.ErrorType == "" || t.ErrorType == f.ErrorType) &&
-		(f.Outcome == "" || t.Outcome == f.Outcome) && (f.Reason == "" || t.Reason == f.Reason)
+	return func(t *view.Attempt) bool {
+		timed := f.Since.IsZero() && f.Until.IsZero() ||
+			t.Ended != nil && !t.Ended.Before(f.Since) && (f.Until.IsZero() || t.Ended.Before(f.Until))
+		return timed && (f.Activity == "" || t.Name == f.Activity) && (f.ErrorType == "" || t.ErrorType == f.ErrorType) &&
+			(f.Outcome == "" || t.Outcome == f.Outcome) && (f.Reason == "" || t.Reason == f.Reason)
+	}
 }
 
 // find searches the ledger of all workflows, in pages, and shows as much as is wanted.

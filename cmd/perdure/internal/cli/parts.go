@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -25,12 +26,12 @@ func (p *partFlags) flags(cmd *cobra.Command, place, standard string) {
 
 // ofAll limits a search over all workflows to the part. It refuses the flags that choose a
 // part of the list of one workflow.
-func (p *partFlags) ofAll(cmd *cobra.Command, opt *ledgerOptions, what string, ofOne ...string) error {
+func (p *partFlags) ofAll(cmd *cobra.Command, filter *view.AttemptFilter, what string, ofOne ...string) error {
 	if flag := anyChanged(cmd, ofOne); flag != "" {
 		return usage("Name the workflow as well.", "--%s is about the %s of one workflow.", flag, what)
 	}
-	if opt.filter.Limit = p.limit; !cmd.Flags().Changed("limit") {
-		opt.filter.Limit = 100
+	if filter.Limit = p.limit; !cmd.Flags().Changed("limit") {
+		filter.Limit = 100
 	}
 	return nil
 }
@@ -62,7 +63,8 @@ func inParts[T any](scr *screen, limit int, selects func(*T) bool, read func(las
 			}
 			if limit > 0 && selected == limit {
 				p.more = true
-				return p, out.end()
+				out.end()
+				return p, nil
 			}
 			selected++
 			if p.last = &some[i]; scr.format == formatTable {
@@ -72,7 +74,8 @@ func inParts[T any](scr *screen, limit int, selects func(*T) bool, read func(las
 			}
 		}
 		if len(some) < n {
-			return p, out.end()
+			out.end()
+			return p, nil
 		}
 		at = &some[n-1]
 	}
@@ -105,7 +108,7 @@ func (w *array) add(v any) error {
 }
 
 // end writes the rest.
-func (w *array) end() error {
+func (w *array) end() {
 	switch {
 	case w.scr.format != formatJSON:
 	case w.held == nil:
@@ -114,5 +117,4 @@ func (w *array) end() error {
 		w.scr.json(w.held)
 		w.scr.json([]byte("]"))
 	}
-	return nil
 }

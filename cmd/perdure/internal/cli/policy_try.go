@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,15 +8,16 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
-	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
 func policyTryCommand(scr *screen, db *source) *cobra.Command {
-	var opt ledgerOptions
+	var filter view.TrialFilter
+	var span listing.Span
 	cmd := &cobra.Command{
 		Use:   "try POLICY",
 		Short: "Replay the calls on record under another policy",
@@ -41,27 +41,24 @@ kept. POLICY is text in brackets, JSON, or the name of a preset, as in policy ex
 			if err != nil {
 				return err
 			}
-			if err := opt.resolve(); err != nil {
-				return err
+			if err := span.Check(); err != nil {
+				return wrongParam(&span, err)
 			}
-			return tryPolicy(scr, db, cmd.Context(), p, &opt.filter)
+			filter.Since, filter.Until = span.Since.At, span.Until.At
+			return db.withEngine(cmd.Context(), func(e *perdure.Engine) error {
+				t, err := ops.TryPolicy(cmd.Context(), e, p, filter)
+				if err != nil {
+					return err
+				}
+				return scr.show(t, func() { policyTrial(scr, db, t) })
+			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opt.asked.Activity, "activity", "", "only calls of the activity or step with this `name`")
-	flags.StringVar(&opt.asked.Workflow, "type", "", "only of the workflow with this `name`")
-	opt.span(scr, cmd)
+	flags.StringVar(&filter.Activity, "activity", "", "only calls of the activity or step with this `name`")
+	flags.StringVar(&filter.Workflow, "type", "", "only of the workflow with this `name`")
+	addParams(scr, cmd, &span, "")
 	return cmd
-}
-
-func tryPolicy(scr *screen, db *source, ctx context.Context, p retry.Policy, f *view.AttemptFilter) error {
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
-		t, err := ops.TryPolicy(ctx, e, p, view.TrialFilter{Workflow: f.Workflow, Activity: f.Activity, Since: f.Since, Until: f.Until})
-		if err != nil {
-			return err
-		}
-		return scr.show(t, func() { policyTrial(scr, db, t) })
-	})
 }
 
 // policyTrial shows a trial to people.
