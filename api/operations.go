@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -70,7 +69,7 @@ func (o *operation) decode(data []byte, common any, name *string) error {
 		return err
 	}
 	own := fieldsOf(reflect.TypeOf(common).Elem())
-	if err := strictly(only(fields, func(f string) bool { return slices.Contains(own, f) }), common); err != nil {
+	if err := param.Strictly(only(fields, func(f string) bool { return slices.Contains(own, f) }), common); err != nil {
 		return err
 	}
 	o.params = reflect.New(operationShape(reflect.TypeFor[none]())).Interface() // of all operations
@@ -83,7 +82,7 @@ func (o *operation) decode(data []byte, common any, name *string) error {
 		}
 		o.params = o.kind.New()
 	}
-	return strictly(only(fields, func(f string) bool { return !slices.Contains(own, f) }), o.params)
+	return param.Strictly(only(fields, func(f string) bool { return !slices.Contains(own, f) }), o.params)
 }
 
 // only returns some fields of an object as JSON.
@@ -92,13 +91,6 @@ func only(fields map[string]json.RawMessage, wanted func(string) bool) []byte {
 	maps.DeleteFunc(some, func(name string, _ json.RawMessage) bool { return !wanted(name) })
 	text, _ := json.Marshal(some) // it was JSON
 	return text
-}
-
-// strictly decodes JSON that must not have other fields.
-func strictly(text []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	return dec.Decode(into)
 }
 
 // fieldsOf are the names of the fields of a struct in JSON.

@@ -1,9 +1,7 @@
 package dashboard
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -14,6 +12,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/param"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/view"
 )
@@ -97,12 +96,8 @@ func (t *target) params(form url.Values) (any, error) {
 		}
 		return params, enter(t.command, params, t.command.New(), t.entered)
 	}
-	if text := form.Get("params"); text != "" {
-		dec := json.NewDecoder(bytes.NewReader([]byte(text)))
-		dec.DisallowUnknownFields()
-		if dec.Decode(params) != nil {
-			return nil, &wrongField{"What is to be changed cannot be read. Write it into the form and look at the effect first."}
-		}
+	if text := form.Get("params"); text != "" && param.Strictly([]byte(text), params) != nil {
+		return nil, &wrongField{"What is to be changed cannot be read. Write it into the form and look at the effect first."}
 	}
 	return params, nil
 }

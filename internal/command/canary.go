@@ -104,13 +104,9 @@ func LiveBuilds(ctx context.Context, e *perdure.Engine) (builds []string, count 
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := ops.Nodes(ctx, e)
-	if err != nil {
-		return nil, nil, err
-	}
 	count = map[string]int{}
-	for _, n := range all {
-		if n.State != view.NodeLive || n.Worker || n.Group != status.Group {
+	for _, n := range status.Nodes {
+		if n.State != view.NodeLive || n.Worker {
 			continue
 		}
 		if count[n.Build]++; count[n.Build] == 1 {

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
@@ -58,10 +59,8 @@ func FindGate(ctx context.Context, e *perdure.Engine, name string) (*view.Gate, 
 	if err != nil {
 		return nil, err
 	}
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i], nil
-		}
+	if i := slices.IndexFunc(all, func(g view.Gate) bool { return g.Name == name }); i >= 0 {
+		return &all[i], nil
 	}
 	return nil, fmt.Errorf("no call has come to a gate %q yet: %w", name, perdure.ErrNotFound)
 }

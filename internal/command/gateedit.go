@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -218,9 +217,7 @@ func (p *gateEdit) read(now *gate.Spec) error {
 		Why      json.RawMessage `json:"why"`
 		Since    json.RawMessage `json:"since"`
 	}
-	dec := json.NewDecoder(bytes.NewReader(p.Whole))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
+	if err := param.Strictly(p.Whole, &in); err != nil {
 		return param.Bad("json", "see its form: perdure gates show NAME -o json", "is not that of a gate: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	held, err := time.ParseDuration(in.MaxHold)

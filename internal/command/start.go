@@ -37,17 +37,8 @@ type RunSettings struct {
 
 // Options returns the settings that are given as options of a start or a schedule.
 func (s *RunSettings) Options() (options []workflow.RunOption) {
-	if s.Priority != 0 {
-		options = append(options, workflow.Priority(s.Priority))
-	}
-	if s.Key != "" || s.Weight != 0 {
-		options = append(options, workflow.WeightedKey(s.Key, s.Weight))
-	}
-	if s.RunTimeout != 0 {
-		options = append(options, workflow.RunTimeout(time.Duration(s.RunTimeout)))
-	}
-	if s.ChainTimeout != 0 {
-		options = append(options, workflow.ChainTimeout(time.Duration(s.ChainTimeout)))
+	options = []workflow.RunOption{
+		workflow.Priority(s.Priority), workflow.WeightedKey(s.Key, s.Weight), workflow.RunTimeout(time.Duration(s.RunTimeout)), workflow.ChainTimeout(time.Duration(s.ChainTimeout)),
 	}
 	if s.Retry != nil {
 		options = append(options, workflow.RetryPolicy(s.Retry.Policy))
@@ -157,7 +148,8 @@ func (p *Start) likeness(a *Ask) error {
 	return nil
 }
 
-func (p *Start) options() (options []perdure.StartOption) {
+func (p *Start) options() []perdure.StartOption {
+	options := []perdure.StartOption{workflow.Delay(time.Duration(p.Delay)), perdure.TraceParent(p.TraceParent)}
 	for _, o := range p.Options() {
 		options = append(options, o)
 	}
@@ -172,12 +164,6 @@ func (p *Start) options() (options []perdure.StartOption) {
 	}
 	if p.AnyInput {
 		options = append(options, perdure.AnyInput())
-	}
-	if p.Delay != 0 {
-		options = append(options, workflow.Delay(time.Duration(p.Delay)))
-	}
-	if p.TraceParent != "" {
-		options = append(options, perdure.TraceParent(p.TraceParent))
 	}
 	return options
 }

@@ -1,7 +1,9 @@
 package param
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"reflect"
 	"strings"
 )
@@ -51,6 +53,13 @@ func Has(of any, name string) bool {
 func NameOf(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
+}
+
+// Strictly decodes JSON, which must not have other fields than a struct.
+func Strictly(text []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
 }
 
 // Over lays a value over another one, if it is given, and reports whether it is.
