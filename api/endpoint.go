@@ -82,11 +82,15 @@ func define[Q, B, R any](line, name, summary, does string, do func(c *call, q Q,
 		e.Body = smallBody
 	}
 	e.do = func(c *call) (any, error) {
-		q, err := decodeQuery[Q](c.Request)
-		if err != nil {
-			return nil, err
+		var q Q
+		var b B
+		err := decodeQueryInto(c.Request, &q)
+		if err == nil {
+			err = parseBodyInto(c.Request, &b)
 		}
-		b, err := decodeBody[B](c.Request)
+		if err == nil {
+			err = param.Complete(&b)
+		}
 		if err == nil {
 			err = c.limited(b)
 		}
@@ -198,14 +202,6 @@ func answer(w http.ResponseWriter, result any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status(result))
 	_, _ = w.Write(append(text, '\n')) // an error means that the caller is gone
-}
-
-// decodeBody decodes the body of a request, which has to have all that a B needs.
-func decodeBody[B any](r *http.Request) (body B, err error) {
-	if err = parseBodyInto(r, &body); err == nil {
-		err = param.Complete(&body)
-	}
-	return body, err
 }
 
 // parseBodyInto parses the body of a request into a struct. An empty body leaves it as it is.

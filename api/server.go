@@ -15,10 +15,10 @@ import (
 func serverEndpoints() []endpoint {
 	database := &pulse{}
 	live := define("GET /healthz", "live", "Whether only a restart of the server would help: 200 or 503. It says nothing else and asks no database.", "-it is about the server itself", func(c *call, _, _ none) (health, error) {
-		return healthOf(c, c.e.Live())
+		return health{c.e.Live() == nil}, nil
 	}).public()
 	ready := define("GET /readyz", "ready", "Whether requests should come here: 200, or 503 while the database is away or the server stops.", "-it is about the server itself", func(c *call, _, _ none) (health, error) {
-		return healthOf(c, database.ready(c))
+		return health{database.ready(c) == nil}, nil
 	}).public()
 	live.AnyHost, ready.AnyHost = true, true
 	document := define("GET /api/openapi.json", "openapi", "This document.", "-it describes the addresses", func(*call, none, none) (*Document, error) {
@@ -63,12 +63,10 @@ func (p *pulse) ready(c *call) error {
 	return p.err
 }
 
+// health hides details from callers without a token.
 type health struct {
 	OK bool `json:"ok" doc:"true with status 200, false with 503"`
 }
-
-// healthOf hides details from callers without a token.
-func healthOf(_ *call, err error) (health, error) { return health{OK: err == nil}, nil }
 
 type problemKind struct {
 	Code   string `json:"code" doc:"a word for programs that stays the same"`

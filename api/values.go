@@ -19,12 +19,7 @@ const (
 	maxWait     = span(time.Minute)
 )
 
-// decodeQuery decodes the parameters of an address into a struct.
-func decodeQuery[Q any](r *http.Request) (query Q, err error) {
-	err = decodeQueryInto(r, &query)
-	return query, err
-}
-
+// decodeQueryInto decodes the parameters of an address into a struct.
 func decodeQueryInto(r *http.Request, query any) error {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

@@ -30,8 +30,7 @@ type timeSpans struct {
 func spansOf(from, to time.Time) timeSpans {
 	for _, width := range widths {
 		if t := (timeSpans{from.Truncate(width), width, 0}); to.Sub(t.begin) <= maxSpans*width {
-			t.n = int((to.Sub(t.begin)+width-1)/width) + 0
-			t.n = max(t.n, 1)
+			t.n = max(int((to.Sub(t.begin)+width-1)/width), 1)
 			return t
 		}
 	}
@@ -89,8 +88,7 @@ type barChart struct {
 	Key    []chartKey // meaning of the colours; empty for a single series
 }
 
-// rectangle is a part of a chart. Horizontal positions and widths are percent, the rest
-// pixels.
+// rectangle is a part of a drawing. Horizontal positions and widths are percent, the rest pixels.
 type rectangle struct {
 	Tone       string
 	X, Y, W, H string
@@ -114,12 +112,16 @@ type series struct {
 
 func hundredths(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
 
+func percent(x float64) string { return hundredths(x) + "%" }
+
 // draw draws series of counts over time, side by side in each span.
 func (t *timeSpans) draw(title, noun string, height int, all ...series) *barChart {
 	c := &barChart{Title: title, Height: height, Heads: []string{"From"}}
 	highest, sum, top, at := 0, 0, 0, 0
 	for _, s := range all {
-		c.Heads = append(c.Heads, s.name)
+		if c.Heads = append(c.Heads, s.name); len(all) > 1 {
+			c.Key = append(c.Key, chartKey{s.tone, s.name})
+		}
 		for i, n := range s.counts {
 			highest = max(highest, n)
 			sum += n
@@ -145,7 +147,7 @@ func (t *timeSpans) draw(title, noun string, height int, all ...series) *barChar
 			if len(all) > 1 {
 				says = fmt.Sprintf("%s, %s: %s", t.label(i), s.name, human.Count(n))
 			}
-			c.Bars = append(c.Bars, rectangle{s.tone, hundredths(slot*float64(i) + slot*0.07 + each*float64(k)), hundredths(float64(height) - h), hundredths(each), hundredths(h), says})
+			c.Bars = append(c.Bars, rectangle{s.tone, percent(slot*float64(i) + slot*0.07 + each*float64(k)), hundredths(float64(height) - h), percent(each), hundredths(h), says})
 		}
 		if !empty {
 			c.Rows = append(c.Rows, row)
@@ -156,21 +158,13 @@ func (t *timeSpans) draw(title, noun string, height int, all ...series) *barChar
 		c.Title = fmt.Sprintf("%s, at most %s", title, human.Count(top))
 		c.Says = fmt.Sprintf("%s: the most are %s %s from %s on", title, human.Count(top), noun, t.label(at))
 	}
-	for _, i := range []int{0, t.n / 2, t.n - 1} {
-		anchor := map[int]string{0: "start", t.n - 1: "end"}[i]
-		x := slot * (float64(i) + 0.5)
-		switch anchor {
-		case "start":
-			x = 0
-		case "end":
-			x = 100
-		default:
-			anchor = "middle"
-		}
-		if len(c.Labels) > 0 && t.n < 5 {
-			break
-		}
-		c.Labels = append(c.Labels, chartLabel{hundredths(x), anchor, t.label(i)})
+	switch first, last := (chartLabel{percent(0), "start", t.label(0)}), (chartLabel{percent(100), "end", t.label(t.n - 1)}); {
+	case t.n == 1:
+		c.Labels = []chartLabel{last}
+	case t.n < 5:
+		c.Labels = []chartLabel{first}
+	default:
+		c.Labels = []chartLabel{first, {percent(slot * (float64(t.n/2) + 0.5)), "middle", t.label(t.n / 2)}, last}
 	}
 	return c
 }
@@ -192,7 +186,7 @@ func shares(parts []share) *barChart {
 		}
 		w := 100 * float64(p.n) / float64(total)
 		says := human.Count(p.n) + " " + p.name
-		c.Bars = append(c.Bars, rectangle{p.tone, hundredths(x), "0", hundredths(max(w, 0.8)), "10", says})
+		c.Bars = append(c.Bars, rectangle{p.tone, percent(x), "0", percent(max(w, 0.8)), "10", says})
 		if c.Says != "" {
 			c.Says += ", "
 		}

@@ -8,21 +8,7 @@ import (
 // comparePage shows where two runs differ.
 type comparePage struct {
 	view.Comparison
-	Runs []comparedRun
 	Says string
-	Rows []comparedCall
-}
-
-// comparedRun is one of the two.
-type comparedRun struct {
-	*view.Run
-	Took string // empty while it is open
-}
-
-// comparedCall is what two runs did under one number.
-type comparedCall struct {
-	view.CallPair
-	Step, WentA, WentB string
 }
 
 func (p *comparePage) title() string { return p.A.WorkflowID + " and " + p.B.WorkflowID }
@@ -44,11 +30,6 @@ func compare(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &comparePage{Comparison: view.Compare(a, b)}
-	p.Runs = []comparedRun{{&p.A, wording.Lasted(&p.A)}, {&p.B, wording.Lasted(&p.B)}}
-	p.Says = wording.Compared(&p.Comparison)
-	for _, pair := range p.Calls {
-		p.Rows = append(p.Rows, comparedCall{pair, wording.StepOf(&pair), wording.Went(pair.A), wording.Went(pair.B)})
-	}
-	return p, nil
+	c := view.Compare(a, b)
+	return &comparePage{c, wording.Compared(&c)}, nil
 }

@@ -34,9 +34,6 @@ func lastDay(q *request, workflow, activity string) (*barChart, error) {
 	}
 	line := timeSpans{hours[0].Hour, time.Hour, len(hours)}
 	c := line.draw(title, noun, 64, all...)
-	for _, s := range all {
-		c.Key = append(c.Key, chartKey{s.tone, s.name})
-	}
 	c.Heads, c.Rows = append(c.Heads, "canceled", "attempts", "median", "95 %"), nil
 	for i := range hours {
 		c.Rows = append(c.Rows, rowOfHour(line.label(i), &hours[i], all, i))

@@ -105,7 +105,4 @@ func (p *labPage) load(l *view.TrialLoad) {
 		all = append(all, series{[]string{"recorded", "with the policy", "at worst"}[i], tone, counts[i]})
 	}
 	p.Load = line.draw("Attempts that start, "+per(l.Width), "attempts", 96, all...)
-	for _, s := range all {
-		p.Load.Key = append(p.Load.Key, chartKey{s.tone, s.name})
-	}
 }

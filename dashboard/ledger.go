@@ -43,24 +43,16 @@ type ledgerPage struct {
 	Saved    int
 	Errors   []ledgerError
 	MoreErrs int
-	Sums     []ledgerSum
+	Sums     []view.ActivityStats
 	MoreSums int
 	Attempts []view.FoundAttempt
 	Pager    *pager
 }
 
-// ledgerError is an error type of an activity, with a link to the page about it alone.
+// ledgerError is an error type of an activity.
 type ledgerError struct {
 	*view.ErrorStats
-	Only  template.URL
 	Spark *barChart
-}
-
-// ledgerSum is how the calls of an activity ended.
-type ledgerSum struct {
-	*view.ActivityStats
-	Only template.URL
-	Ends *barChart
 }
 
 func ledger(q *request) (any, error) {
@@ -93,8 +85,8 @@ func ledger(q *request) (any, error) {
 	return p, p.attempts(q, filter)
 }
 
-// only returns a link to the page with other conditions.
-func (f ledgerFilter) only(pairs ...string) template.URL {
+// Only returns a link to the page with other conditions.
+func (f ledgerFilter) Only(pairs ...string) template.URL {
 	v := spanned(&f)
 	for i := 0; i < len(pairs); i += 2 {
 		v.Set(pairs[i], pairs[i+1])
@@ -149,7 +141,7 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter) error {
 	p.MoreErrs = len(stats) - len(shown)
 	for i := range shown {
 		s := &shown[i]
-		row := ledgerError{ErrorStats: s, Only: p.Filter.only("activity", s.Name, "error_type", s.ErrorType)}
+		row := ledgerError{ErrorStats: s}
 		if p.Chart != nil {
 			row.Spark = line.draw("Attempts", "attempts", 20, series{"Attempts", "bad", counts[errorKind{s.Name, s.ErrorType}]})
 		}
@@ -207,16 +199,16 @@ func (p *ledgerPage) sums(q *request, f *ledgerFilter) error {
 		return cmp.Or(cmp.Compare(b.Exhausted+b.Failed, a.Exhausted+a.Failed), cmp.Compare(b.Recovered, a.Recovered), cmp.Compare(b.Calls, a.Calls))
 	})
 	p.MoreSums = max(0, len(stats)-ledgerSums)
-	for i := range stats[:len(stats)-p.MoreSums] {
-		s := &stats[i]
-		row := ledgerSum{ActivityStats: s, Only: p.Filter.only("activity", s.Name, "workflow", s.Workflow)}
-		row.Ends = shares([]share{
-			{"at the first try", "good", int(s.FirstTry)}, {"recovered", "retry", int(s.Recovered)}, {"gave up", "bad", int(s.Exhausted)}, {"failed", "bad", int(s.Failed)},
-			{"by hand", "held", int(s.ByHand)}, {"canceled", "calm", int(s.Canceled)},
-		})
-		p.Sums = append(p.Sums, row)
-	}
+	p.Sums = stats[:len(stats)-p.MoreSums]
 	return nil
+}
+
+// endsChart draws how the calls of an activity ended.
+func endsChart(s *view.ActivityStats) *barChart {
+	return shares([]share{
+		{"at the first try", "good", int(s.FirstTry)}, {"recovered", "retry", int(s.Recovered)}, {"gave up", "bad", int(s.Exhausted)}, {"failed", "bad", int(s.Failed)},
+		{"by hand", "held", int(s.ByHand)}, {"canceled", "calm", int(s.Canceled)},
+	})
 }
 
 // attempts adds a page of attempts, latest first.
@@ -234,7 +226,7 @@ func (p *ledgerPage) attempts(q *request, filter view.AttemptFilter) error {
 		p.Pager.First = linkTo("ledger", spanned(&p.Filter))
 	}
 	if next != "" {
-		p.Pager.Next = p.Filter.only("after", next)
+		p.Pager.Next = p.Filter.Only("after", next)
 	}
 	return nil
 }

@@ -19,18 +19,9 @@ type policyPage struct {
 	Nested             string
 	Problem            string
 	Presets            []linked
-	Schedules          []plannedAttempts
 	Facts              []wording.Fact
 	Try                template.URL
 	Record             *onRecord
-}
-
-// plannedAttempts are the attempts for one kind of error.
-type plannedAttempts struct {
-	Errors  string
-	Rows    []wording.PlannedAttempt
-	More    string
-	Drawing *barChart
 }
 
 func showPolicy(q *request) (any, error) {
@@ -62,25 +53,21 @@ func showPolicy(q *request) (any, error) {
 		return p, nil
 	}
 	p.Try, p.Facts = link("lab", "policy", policy.String()), wording.PolicyTotals(p.Explanation)
-	for i := range p.Explanation.Schedules {
-		p.Schedules = append(p.Schedules, planned(&p.Explanation.Schedules[i]))
-	}
 	return p, nil
 }
 
-// planned shows when attempts start, as a table and as a drawing: a line from the earliest
-// to the latest start of each, and a mark where it starts without jitter.
-func planned(s *retry.Schedule) plannedAttempts {
+// startsChart draws when attempts start: a line from the earliest to the latest start of each, and a
+// mark where it starts without jitter. It is nil where that says nothing.
+func startsChart(s *retry.Schedule) *barChart {
 	shown := wording.Planned(s)
-	out := plannedAttempts{Errors: s.Errors, Rows: shown}
-	if !s.Complete {
-		out.More = "And so on."
-	}
 	end := time.Duration(1)
 	for _, a := range shown {
 		if a.Latest < retry.Forever {
 			end = max(end, a.Latest, a.Start)
 		}
+	}
+	if len(shown) <= 1 || end == 1 {
+		return nil
 	}
 	const row = 14
 	c := &barChart{Title: "When attempts start, from the first on", Height: row * len(shown)}
@@ -88,13 +75,10 @@ func planned(s *retry.Schedule) plannedAttempts {
 	for i, a := range shown {
 		says := fmt.Sprintf("attempt %d: %s, from %s to %s", a.Number, wording.StartsAt(a.Start), wording.StartsAt(a.Earliest), wording.StartsAt(a.Latest))
 		y := float64(row * i)
-		c.Bars = append(c.Bars, rectangle{"gap", hundredths(at(a.Earliest)), hundredths(y + 4), hundredths(max(0.3, at(a.Latest)-at(a.Earliest))), "6", says},
-			rectangle{"busy", hundredths(at(a.Start)), hundredths(y + 2), "0.5", "10", says})
+		c.Bars = append(c.Bars, rectangle{"gap", percent(at(a.Earliest)), hundredths(y + 4), percent(max(0.3, at(a.Latest)-at(a.Earliest))), "6", says},
+			rectangle{"busy", percent(at(a.Start)), hundredths(y + 2), "0.5%", "10", says})
 	}
 	c.Says = fmt.Sprintf("%s: %s in %s", c.Title, human.Plural(len(s.Attempts), "attempt", "attempts"), wording.Lasts(end))
-	c.Labels = []chartLabel{{"0.00", "start", "0s"}, {"50.00", "middle", wording.Lasts(end / 2)}, {"100.00", "end", wording.Lasts(end)}}
-	if len(shown) > 1 && end > 1 {
-		out.Drawing = c
-	}
-	return out
+	c.Labels = []chartLabel{{percent(0), "start", "0s"}, {percent(50), "middle", wording.Lasts(end / 2)}, {percent(100), "end", wording.Lasts(end)}}
+	return c
 }

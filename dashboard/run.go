@@ -110,11 +110,7 @@ func showRun(q *request) (any, error) {
 		Description: d, Badge: standing(d), Hold: q.holdOf(d), Facts: q.facts(d), Values: values(d, run), Causes: wording.Causes(d.Failure),
 		Parts: runParts("run", id, run), History: link("history", "id", id, "run", run), Attempts: link("attempts", "id", id, "run", run),
 	}
-	stack := d.Stack
-	if stack == "" && d.Failure != nil {
-		stack = d.Failure.StackTrace()
-	}
-	p.StackText = fold(stack, link("text", "id", id, "run", run, "what", "stack"))
+	p.StackText = fold(wording.Stack(d), link("text", "id", id, "run", run, "what", "stack"))
 	if q.operator() && (run == "" || d.Next == "") {
 		p.Buttons = runButtons(d)
 	} else if d.Next == "" {
@@ -156,17 +152,17 @@ func (q *request) facts(d *view.Description) []fact {
 
 // values returns the payloads of a run.
 func values(d *view.Description, run string) (all []namedText) {
-	add := func(name string, p view.Payload) {
-		if !p.Absent() {
-			all = append(all, namedText{name, fold(indented(p), link("text", "id", d.WorkflowID, "run", run, "what", name))})
+	for _, name := range []string{"input", "memo", "result"} {
+		if p := payloadOf(d, name); p != nil && !p.Absent() {
+			all = append(all, namedText{name, fold(indented(*p), link("text", "id", d.WorkflowID, "run", run, "what", name))})
 		}
 	}
-	add("input", d.Input)
-	add("memo", d.Memo)
-	if d.Result != nil {
-		add("result", *d.Result)
-	}
 	return all
+}
+
+// payloadOf returns a payload of a run by its name, nil if it has none.
+func payloadOf(d *view.Description, name string) *view.Payload {
+	return map[string]*view.Payload{"input": &d.Input, "memo": &d.Memo, "result": d.Result}[name]
 }
 
 // standing returns the status of a run; of one that is running although all its open calls wait

@@ -23,8 +23,11 @@ type schedulesPage struct {
 type scheduleRow struct {
 	*view.Schedule
 	State, Says string
-	Grave       bool
+	rank        int // the first ones need attention
 }
+
+// Grave reports whether it needs attention.
+func (r *scheduleRow) Grave() bool { return r.rank < 2 }
 
 // maxSchedules is how many schedules the list shows.
 const maxSchedules = 500
@@ -34,18 +37,7 @@ func schedules(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b view.Schedule) int {
-		rank := func(s *view.Schedule) int {
-			switch {
-			case s.Problem != "":
-				return 0
-			case s.Paused != nil:
-				return 1
-			}
-			return 2
-		}
-		return cmp.Compare(rank(&a), rank(&b))
-	})
+	slices.SortStableFunc(all, func(a, b view.Schedule) int { return cmp.Compare(rowOfSchedule(&a).rank, rowOfSchedule(&b).rank) })
 	p := &schedulesPage{More: max(0, len(all)-maxSchedules), Done: doneText(q, command.Schedule)}
 	if q.operator() {
 		set := command.Find(command.Schedule, "set")
@@ -60,13 +52,13 @@ func schedules(q *request) (any, error) {
 func rowOfSchedule(s *view.Schedule) *scheduleRow {
 	switch {
 	case s.Problem != "":
-		return &scheduleRow{s, view.WaitDamaged, "has a problem", true}
+		return &scheduleRow{s, view.WaitDamaged, "has a problem", 0}
 	case s.Paused != nil:
-		return &scheduleRow{s, view.StatusPaused, "paused", true}
+		return &scheduleRow{s, view.StatusPaused, "paused", 1}
 	case len(s.Next) == 0:
-		return &scheduleRow{s, "calm", "never again", false}
+		return &scheduleRow{s, "calm", "never again", 2}
 	}
-	return &scheduleRow{s, "closed", "on", false}
+	return &scheduleRow{s, "closed", "on", 2}
 }
 
 // scheduleLink returns a link to a schedule.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
@@ -64,45 +66,38 @@ func wholeText(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch v.Get("what") {
-	case "input":
-		return nil, q.plain(indented(d.Input))
-	case "memo":
-		return nil, q.plain(indented(d.Memo))
-	case "result":
-		if d.Result != nil {
-			return nil, q.plain(indented(*d.Result))
-		}
-	case "stack":
-		if d.Failure != nil && d.Stack == "" {
-			return nil, q.plain(d.Failure.StackTrace())
-		}
-		return nil, q.plain(d.Stack)
-	case "heartbeat":
-		for i := range d.Pending {
-			if p := &d.Pending[i]; p.Call == int64(n) && p.Heartbeat != nil {
-				return nil, q.plain(indented(*p.Heartbeat))
-			}
+	what := v.Get("what")
+	if what == "stack" {
+		return nil, q.plain(wording.Stack(d))
+	}
+	text := payloadOf(d, what)
+	if what == "heartbeat" {
+		if i := slices.IndexFunc(d.Pending, func(c view.Call) bool { return c.Call == int64(n) }); i >= 0 {
+			text = d.Pending[i].Heartbeat
 		}
 	}
-	return nil, none
+	if text == nil {
+		return nil, none
+	}
+	return nil, q.plain(indented(*text))
 }
 
 // attach responds with a JSON document that browsers save.
 func (q *request) attach(name string, document []byte) error {
-	q.done = true
-	q.w.Header().Set("Content-Type", "application/json")
 	q.w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
-	q.w.WriteHeader(http.StatusOK)
-	_, _ = q.w.Write(document) // an error means that the client is gone
-	return nil
+	return q.send("application/json", document)
 }
 
 // plain responds with a text that browsers cannot mistake for another type.
 func (q *request) plain(text string) error {
+	return q.send("text/plain; charset=utf-8", visible([]byte(text)))
+}
+
+// send responds with what is no page.
+func (q *request) send(media string, document []byte) error {
 	q.done = true
-	q.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	q.w.Header().Set("Content-Type", media)
 	q.w.WriteHeader(http.StatusOK)
-	_, _ = q.w.Write(visible([]byte(text))) // an error means that the client is gone
+	_, _ = q.w.Write(document) // an error means that the client is gone
 	return nil
 }

@@ -30,16 +30,9 @@ type timeRow struct {
 	Y     int // of its label
 	BarY  int
 	Label string
-	Bars  []bar
+	Bars  []rectangle
 	Next  string // position of the next attempt; empty if there is none
 	Until string // time of the next attempt
-}
-
-type bar struct {
-	X, W  string
-	Class string
-	H, Y  int
-	Says  string
 }
 
 const (
@@ -91,7 +84,7 @@ func (q *request) timeline(d *view.Description, attempts []view.Attempt) *timeli
 		if p := r.pending; p != nil && p.Next != nil && p.State == view.CallBackoff {
 			row.Next, row.Until = percent(s.place(*p.Next)), human.Until(*p.Next, q.now)
 		}
-		t.Paused = t.Paused || slices.ContainsFunc(row.Bars, func(b bar) bool { return b.Class == "held" })
+		t.Paused = t.Paused || slices.ContainsFunc(row.Bars, func(b rectangle) bool { return b.Tone == "held" })
 		t.Rows = append(t.Rows, row)
 	}
 	t.Height = headHigh + len(rows)*rowHigh + 4
@@ -138,13 +131,13 @@ func timeRowsOf(d *view.Description, attempts []view.Attempt) (rows []*rowData) 
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b *rowData) int {
-		if (a.pending != nil) != (b.pending != nil) {
-			if a.pending != nil {
-				return -1
-			}
-			return 1
+		switch {
+		case (a.pending == nil) == (b.pending == nil):
+			return cmp.Compare(len(b.attempts), len(a.attempts))
+		case a.pending != nil:
+			return -1
 		}
-		return cmp.Compare(len(b.attempts), len(a.attempts))
+		return 1
 	})
 	return rows
 }
@@ -176,8 +169,6 @@ func (q *request) scale(d *view.Description, rows []*rowData) scale {
 func (s scale) place(t time.Time) float64 {
 	return min(100, max(0, 100*float64(t.Sub(s.from))/float64(s.span)))
 }
-
-func percent(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) + "%" }
 
 // steps are distances between ticks that people read easily.
 var steps = []time.Duration{
@@ -211,7 +202,7 @@ func (s scale) ticks() (all []chartLabel) {
 }
 
 // bars returns what to draw for a call.
-func (s scale) bars(r *rowData, y int, now time.Time) (out []bar) {
+func (s scale) bars(r *rowData, y int, now time.Time) (out []rectangle) {
 	var all []stretch
 	add := func(from, to time.Time, class, says string) {
 		if to.After(from) || class != "gap" && class != "gate" {
@@ -258,16 +249,16 @@ func (s scale) bars(r *rowData, y int, now time.Time) (out []bar) {
 
 // drawn makes bars from stretches: waits first, behind what ran. Bars too close to tell
 // apart are merged into one that says how many they are.
-func drawn(all []stretch, y int) (out []bar) {
+func drawn(all []stretch, y int) (out []rectangle) {
 	for _, waits := range []bool{true, false} {
 		var last *stretch
 		flush := func() {
 			if last == nil {
 				return
 			}
-			b := bar{X: percent(last.from), W: percent(max(last.to-last.from, 0.35)), Class: last.class, H: 12, Y: y, Says: last.says}
+			b := rectangle{last.class, percent(last.from), strconv.Itoa(y), percent(max(last.to-last.from, 0.35)), "12", last.says}
 			if waits {
-				b.H, b.Y = 6, y+3
+				b.Y, b.H = strconv.Itoa(y+3), "6"
 			}
 			if last.count > 1 {
 				b.Says = fmt.Sprintf("%s here, the last: %s", human.Count(last.count), last.says)

@@ -32,6 +32,14 @@ func Causes(f *view.Failure) (all []Cause) {
 	return all
 }
 
+// Stack is the stack where the code of a run stands, or where it failed; empty if none is known.
+func Stack(d *view.Description) string {
+	if d.Stack == "" && d.Failure != nil {
+		return d.Failure.StackTrace()
+	}
+	return d.Stack
+}
+
 func first(f *view.Failure) *view.Failure {
 	if len(f.Causes) == 0 {
 		return nil

@@ -25,9 +25,8 @@ func placesOf(text string) *flowPlaces {
 	p := &flowPlaces{file, map[string][]*syntax.Action{}}
 	for _, fn := range file.Functions {
 		for x := range syntax.Exprs(fn.Body) {
-			switch x := x.(type) {
-			case *syntax.Action:
-				p.actions[x.Name.Name] = append(p.actions[x.Name.Name], x)
+			if call, is := x.(*syntax.Action); is {
+				p.actions[call.Name.Name] = append(p.actions[call.Name.Name], call)
 			}
 		}
 	}

@@ -165,11 +165,7 @@ func describe(scr *screen, db *source, d *view.Description) {
 			scr.printf("%s\n", text)
 		}
 	}
-	stack := d.Stack
-	if d.Failure != nil && stack == "" {
-		stack = d.Failure.StackTrace()
-	}
-	if stack != "" {
+	if stack := wording.Stack(d); stack != "" {
 		scr.printf("\n  stack\n")
 		for _, line := range human.Lines(stack) {
 			scr.printf("    %s\n", line)
