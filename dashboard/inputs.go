@@ -21,12 +21,7 @@ type entry struct {
 	Name, Label, Hint, Value    string
 	Long, Needed, Number, Check bool
 	Hidden                      bool
-	Choices                     []inputChoice
-}
-
-type inputChoice struct {
-	command.Choice
-	Chosen bool
+	Choices                     []command.Choice
 }
 
 // inputs returns the fields of the form of a command. They show what was entered, if entered has
@@ -38,13 +33,10 @@ func inputs(c *command.Command, form *command.Form, params any, entered url.Valu
 		}
 		in := entry{
 			Name: p.Flag, Label: cmp.Or(form.Labels[p.Flag], p.Label), Hint: cmp.Or(form.Hints[p.Flag], p.Hint), Value: p.Text(params), Long: p.Long, Number: p.Number(), Check: p.Check(), Hidden: p.Hidden,
-			Needed: p.Need != "" || p.Default != "",
+			Needed: p.Need != "" || p.Default != "", Choices: form.Choices[p.Flag],
 		}
 		if entered != nil {
 			in.Value = typed(entered, p.Flag)
-		}
-		for _, choice := range form.Choices[p.Flag] {
-			in.Choices = append(in.Choices, inputChoice{choice, choice.Value == in.Value})
 		}
 		all = append(all, in)
 	}

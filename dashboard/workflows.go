@@ -14,16 +14,10 @@ import (
 
 // workflowsPage lists the workflows of the group.
 type workflowsPage struct {
-	Rows   []workflowRow
+	Rows   []view.WorkflowStats
 	Starts bool // the caller may start runs
 	More   bool // not all runs were counted
 	Most   int
-}
-
-type workflowRow struct {
-	*view.WorkflowStats
-	OpenRuns, HeldRuns, FailedRuns template.URL
-	Buttons                        []button
 }
 
 func workflows(q *request) (any, error) {
@@ -31,21 +25,20 @@ func workflows(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &workflowsPage{Starts: q.operator(), Most: view.MaxWorkflowRuns, More: len(stats) > 0 && stats[0].AtLeast}
-	for i := range stats {
-		w := &stats[i]
-		runs := func(status ...string) template.URL {
-			return linkTo("runs", url.Values{"workflow": {w.Workflow}, "status": status})
-		}
-		row := workflowRow{
-			WorkflowStats: w, OpenRuns: runs(wording.OpenStatuses...), HeldRuns: runs(view.StatusParked, view.StatusWaitingForCode), FailedRuns: runs(view.StatusFailed, view.StatusTimedOut),
-		}
-		if q.operator() && !strings.HasSuffix(w.Workflow, view.FlowEnding) { // a file is started from the command line
-			row.Buttons = changeButtons(command.Workflow, w.Workflow, "start")
-		}
-		p.Rows = append(p.Rows, row)
+	return &workflowsPage{Rows: stats, Starts: q.operator(), Most: view.MaxWorkflowRuns, More: len(stats) > 0 && stats[0].AtLeast}, nil
+}
+
+// openRuns leads to the open runs of a workflow.
+func openRuns(workflow string) template.URL {
+	return linkTo("runs", url.Values{"workflow": {workflow}, "status": wording.OpenStatuses})
+}
+
+// startButtons lead to the form that starts a workflow. A file is started from the command line.
+func startButtons(workflow string) []button {
+	if strings.HasSuffix(workflow, view.FlowEnding) {
+		return nil
 	}
-	return p, nil
+	return changeButtons(command.Workflow, workflow, "start")
 }
 
 // startLike is the button that leads to the form that starts another run, filled in as a run

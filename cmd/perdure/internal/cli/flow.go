@@ -20,9 +20,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// flowEnding is the extension of flow files.
-const flowEnding = ".flow"
-
 func flowCommand(scr *screen, db *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flow",

@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/flow/syntax"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/see"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -60,7 +61,7 @@ func rehearsed(scr *screen, path string, known check.Actions) (*syntax.File, []*
 			return nil, nil, failure(exitError, "See all faults: perdure flow check "+human.ShellWord(path), "%s", faults.Error())
 		}
 	}
-	beside := strings.TrimSuffix(path, flowEnding) + casesEnding
+	beside := strings.TrimSuffix(path, view.FlowEnding) + casesEnding
 	data, err := os.ReadFile(beside)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, usage(`Write one: {"cases": [{"name": "all is well", "actions": {"http.get": [{"returns": {"json": []}}]}, "expect": {"result": 1}}]}`, "There is no file %q with the cases of %s.", beside, path)

@@ -177,7 +177,7 @@ func noVariable(name string) error {
 
 // flowID returns the default ID of a run: the same for the same file and input.
 func flowID(p flow.Program) string {
-	name := strings.TrimSuffix(p.Name, flowEnding)
+	name := strings.TrimSuffix(p.Name, view.FlowEnding)
 	if len(p.Input) == 0 {
 		return name
 	}
@@ -307,7 +307,7 @@ func others(scr *screen, db *source, ctx context.Context, eng *perdure.Engine, i
 // no attribute can have that name, or another one is given.
 func nameFile(s *command.RunSettings, name string) {
 	const most = 128
-	if _, given := s.Attributes[view.FileAttribute]; given || !strings.HasSuffix(name, flowEnding) || len(name) > most || strings.ContainsFunc(name, unicode.IsControl) {
+	if _, given := s.Attributes[view.FileAttribute]; given || !strings.HasSuffix(name, view.FlowEnding) || len(name) > most || strings.ContainsFunc(name, unicode.IsControl) {
 		return
 	}
 	if s.Attributes == nil {
@@ -318,7 +318,7 @@ func nameFile(s *command.RunSettings, name string) {
 
 // flowOf returns the file that a run runs, if it runs one.
 func flowOf(d *view.Description) (p flow.Program, is bool) {
-	is = (d.Workflow == flow.Workflow.Name() || strings.HasSuffix(d.Workflow, flowEnding)) && json.Unmarshal(d.Input.JSON, &p) == nil && p.SHA256 != ""
+	is = (d.Workflow == flow.Workflow.Name() || strings.HasSuffix(d.Workflow, view.FlowEnding)) && json.Unmarshal(d.Input.JSON, &p) == nil && p.SHA256 != ""
 	return p, is
 }
 

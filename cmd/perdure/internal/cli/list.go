@@ -83,7 +83,7 @@ func list(scr *screen, db *source, ctx context.Context, opt listOptions) error {
 		if err == nil && more {
 			scr.cutOff("newest", len(runs))
 		}
-		if err == nil && len(runs) == 0 && filter.Workflow != "" && !strings.HasSuffix(filter.Workflow, flowEnding) {
+		if err == nil && len(runs) == 0 && filter.Workflow != "" && !strings.HasSuffix(filter.Workflow, view.FlowEnding) {
 			warning, _ := ops.Unregistered(ctx, e, "workflow", filter.Workflow) // nothing is listed, warning or not
 			scr.warn(warning)
 		}

@@ -91,7 +91,7 @@ func otherActions(cmd *cobra.Command) *[]string {
 // scheduled returns the workflow and the input that a schedule starts: the given ones, or
 // the interpreter with a flow file.
 func scheduled(scr *screen, db *source, workflow, input string, actions []string) (name, text string, err error) {
-	if !strings.HasSuffix(workflow, flowEnding) {
+	if !strings.HasSuffix(workflow, view.FlowEnding) {
 		if len(actions) > 0 {
 			return "", "", usage("Leave --action out.", "%q is not a flow file, and only those have actions.", workflow)
 		}
@@ -169,7 +169,7 @@ func rescheduled(scr *screen, db *source, old *view.Schedule, args, actions []st
 	}
 	input = "null"
 	var program flow.Program
-	switch isFlow := strings.HasSuffix(args[0], flowEnding); {
+	switch isFlow := strings.HasSuffix(args[0], view.FlowEnding); {
 	case isFlow && old.Workflow == flow.Workflow.Name() && json.Unmarshal(old.Input.JSON, &program) == nil && len(program.Input) > 0:
 		input = string(program.Input)
 	case !isFlow && old.Workflow == args[0]:

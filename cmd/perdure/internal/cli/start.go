@@ -64,7 +64,7 @@ func startArguments(scr *screen, db *source, cmd *cobra.Command, args []string, 
 	if len(args) > 2 {
 		input = args[2]
 	}
-	isFlow := strings.HasSuffix(workflow, flowEnding)
+	isFlow := strings.HasSuffix(workflow, view.FlowEnding)
 	if isFlow && len(args) == 2 && (id == "-" || strings.HasPrefix(strings.TrimSpace(id), "{")) {
 		id, input = "", id // an object is not an ID
 		args = args[:1]
