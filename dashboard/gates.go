@@ -110,11 +110,9 @@ func showGate(q *request) (any, error) {
 	}
 	p := &gatePage{gateRow: rowOfGate(g), Done: doneText(q, command.Gate), Facts: factsOf(wording.GateFacts(g))}
 	if q.operator() && g.Problem == "" {
-		names := []string{"edit"}
+		names := []string{"edit", "pause"}
 		if g.Paused != nil {
-			names = append(names, "resume")
-		} else {
-			names = append(names, "pause")
+			names[1] = "resume"
 		}
 		if g.Breaker == "open" || g.OpenKeys > 0 {
 			names = append(names, "probe")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/command"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/listing"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -70,13 +71,12 @@ func nodes(q *request) (any, error) {
 	slices.SortStableFunc(all, func(a, b view.Node) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(b.Partitions, a.Partitions), cmp.Compare(a.Name, b.Name))
 	})
-	gone := func(n *view.Node) bool { return n.Gone() && n.Partitions == 0 }
 	if q.URL.Query().Get("all") == "" {
 		p.All = link("nodes", "all", "yes")
 	}
 	for i := range all {
 		n := &all[i]
-		if gone(n) {
+		if listing.Gone(*n) {
 			p.Gone++
 			if p.All != "" {
 				continue

@@ -52,6 +52,9 @@ All groups are listed unless --group names one. Nodes that are gone are listed o
   perdure nodes --all -o json`,
 }
 
+// Gone reports whether a node is gone and its work was taken over.
+func Gone(n view.Node) bool { return n.Gone() && n.Partitions+n.Attempts == 0 }
+
 // Gates are the gates of the group.
 var Gates = List[All, view.Gate]{
 	Line: "gates", Address: "GET /api/gates", Name: "listGates", Field: "gates", Order: "by name", Short: "List the gates that attempts pass through", Read: whole(ops.Gates),

@@ -83,17 +83,13 @@ func (g *Guard) Handler(routes []Route, look Look) http.Handler {
 			look.refuseUnread(w, r, p)
 			return
 		}
-		if h, _ := mux.Handler(r); !isPlace(h) { // a redirect, to a path that lacks the prefix below which the routes are served
+		h, _ := mux.Handler(r)
+		if _, is := h.(*place); !is { // a redirect, to a path that lacks the prefix below which the routes are served
 			unknown.ServeHTTP(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
-}
-
-func isPlace(h http.Handler) bool {
-	_, is := h.(*place)
-	return is
 }
 
 // harden sets the security headers of every response. The referrer is sent to the own site,

@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"io"
@@ -145,12 +146,7 @@ func Request(route web.Route) *http.Request {
 	return r
 }
 
-func media(route web.Route) string {
-	if route.Media != "" {
-		return route.Media
-	}
-	return "application/json"
-}
+func media(route web.Route) string { return cmp.Or(route.Media, "application/json") }
 
 // refusal is one violation of the rules.
 type refusal struct {

@@ -50,12 +50,12 @@ has encrypted stays encrypted. --redact drops payloads and the words of errors a
 
 // exportRuns writes workflows: those with the IDs, or if there are none those that the filter
 // selects. Rows are read as they are stored; only the selection passes through codecs.
-func exportRuns(scr *screen, db *source, ctx context.Context, ids []string, filter view.Filter, limit int, redact bool) (err error) {
+func exportRuns(scr *screen, db *source, ctx context.Context, ids []string, filter view.Filter, limit int, redact bool) error {
 	name, err := db.database()
 	if err != nil {
 		return err
 	}
-	return db.withEngine(ctx, func(e *perdure.Engine) error {
+	return db.withEngine(ctx, func(e *perdure.Engine) (err error) {
 		rows, err := store.AsIs(name.Opener()).Open(ctx)
 		if err != nil {
 			return err

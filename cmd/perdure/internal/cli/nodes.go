@@ -37,7 +37,7 @@ func nodes(scr *screen, db *source, ctx context.Context, all bool) error {
 		gone := 0
 		if !all {
 			known := len(nodes)
-			nodes = slices.DeleteFunc(nodes, isGone)
+			nodes = slices.DeleteFunc(nodes, listing.Gone)
 			gone = known - len(nodes)
 		}
 		if scr.format != formatTable {
@@ -49,11 +49,6 @@ func nodes(scr *screen, db *source, ctx context.Context, all bool) error {
 		}
 		return err
 	})
-}
-
-// isGone reports whether a node is gone and its work was taken over.
-func isGone(n view.Node) bool {
-	return n.Gone() && n.Partitions+n.Attempts == 0
 }
 
 // works reports whether a node takes runs.

@@ -121,7 +121,7 @@ func waitingNow(scr *screen, all []view.Waiting, now time.Time) {
 		if w.AtLeast {
 			count += "+"
 		}
-		table.Row(waitPainted(w.For), count, whatWaits(w), whenPast(w.Since, now), whenNext(w.Until, now), w.WorkflowID, wording.WhyWaiting(w))
+		table.Row(waitPainted(w.For), count, whatWaits(w), when(w.Since, now, human.Ago), when(w.Until, now, human.Until), w.WorkflowID, wording.WhyWaiting(w))
 	}
 	table.Write(scr.out)
 }
@@ -141,18 +141,12 @@ func whatWaits(w *view.Waiting) string {
 	return w.Name
 }
 
-func whenPast(t *time.Time, now time.Time) string {
+// when says when something was or will be; "" if that is not known.
+func when(t *time.Time, now time.Time, say func(t, now time.Time) string) string {
 	if t == nil {
 		return ""
 	}
-	return human.Ago(*t, now)
-}
-
-func whenNext(t *time.Time, now time.Time) string {
-	if t == nil {
-		return ""
-	}
-	return human.Until(*t, now)
+	return say(*t, now)
 }
 
 // keysTable shows the run keys of which most calls wait.
@@ -160,7 +154,7 @@ func keysTable(scr *screen, title string, all []view.KeyWait, now time.Time) {
 	table := scr.titled(title, "KEY", "\tWAITING", "OLDEST", "\tRUNNING", "BREAKER", "TOKENS")
 	table.Spare("RUNNING")
 	for _, k := range all {
-		table.Row(wording.Key(k.Key, 0), human.Count(k.Waiting), whenPast(k.Oldest, now), unlessZero(k.Running),
+		table.Row(wording.Key(k.Key, 0), human.Count(k.Waiting), when(k.Oldest, now, human.Ago), unlessZero(k.Running),
 			breakerPainted(wording.Breaker(k.Breaker), k.Breaker, k.OpenUntil, now), tokensLeft(k.Tokens))
 	}
 	table.Write(scr.out)
@@ -172,7 +166,7 @@ func queues(scr *screen, all []view.Queue, now time.Time) {
 	for i := range all {
 		q := &all[i]
 		unserved := term.Painted{Text: strings.Join(q.Unserved, ", "), Colour: term.Bad}
-		table.Row(q.Queue, human.Count(q.Waiting), whenPast(q.Oldest, now), human.Count(q.Running), human.Count(q.Limit), human.Count(q.Workers), unserved)
+		table.Row(q.Queue, human.Count(q.Waiting), when(q.Oldest, now, human.Ago), human.Count(q.Running), human.Count(q.Limit), human.Count(q.Workers), unserved)
 	}
 	table.Write(scr.out)
 }
@@ -207,7 +201,7 @@ func errorTrends(scr *screen, all []view.ErrorTrend, now time.Time) {
 func failedRuns(scr *screen, runs []view.Run, now time.Time) {
 	table := scr.titled("Failed in the last hour", "ID", "WORKFLOW", "FAILED", "ERROR")
 	for _, r := range runs {
-		table.Row(r.WorkflowID, r.Workflow, whenPast(r.Closed, now), wording.Typed(r.ErrorType, r.Error))
+		table.Row(r.WorkflowID, r.Workflow, when(r.Closed, now, human.Ago), wording.Typed(r.ErrorType, r.Error))
 	}
 	table.Write(scr.out)
 }
