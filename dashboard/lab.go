@@ -26,18 +26,14 @@ type labFilter struct {
 // labPage shows a trial of another policy on recorded calls.
 type labPage struct {
 	labFilter
-	Tabs        []listTab
-	Problem     string
-	Explain     template.URL
-	Canonical   string
-	Tried       bool
-	Says        []string
-	Numbers     []wording.TrialRow
-	Saved       string
-	Classes     []view.TrialClass
-	Load        *barChart
-	Assumptions []string
-	Record      *onRecord
+	Tabs      []listTab
+	Problem   string
+	Explain   template.URL
+	Canonical string
+	Trial     *view.PolicyTrial // nil if there was none
+	Says      []string
+	Load      *barChart
+	Record    *onRecord
 }
 
 // labTime limits the duration of a trial.
@@ -71,32 +67,23 @@ func lab(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.trial(t)
+	says := "No call like that failed at first in this time: there is nothing to try the policy on."
+	if t.Calls > 0 {
+		says = fmt.Sprintf("Tried on %s with %s, from %s to %s.", human.Plural(t.Calls, "call", "calls"), human.Plural(t.Recorded.Attempts, "attempt", "attempts"), human.Time(*t.From), human.Time(*t.To))
+	}
+	p.Trial, p.Says, p.Load = t, append([]string{says}, wording.TrialUntried(t, "this time")...), loadChart(&t.Load)
 	return p, nil
 }
 
-// trial adds the result of the trial.
-func (p *labPage) trial(t *view.PolicyTrial) {
-	p.Tried = true
-	say := func(format string, args ...any) { p.Says = append(p.Says, fmt.Sprintf(format, args...)) }
-	if t.Calls == 0 {
-		say("No call like that failed at first in this time: there is nothing to try the policy on.")
-	} else {
-		say("Tried on %s with %s, from %s to %s.", human.Plural(t.Calls, "call", "calls"), human.Plural(t.Recorded.Attempts, "attempt", "attempts"), human.Time(*t.From), human.Time(*t.To))
-	}
-	p.Says = append(p.Says, wording.TrialUntried(t, "this time")...)
-	if t.Calls == 0 {
-		return
-	}
-	p.Numbers, p.Saved = wording.TrialRows(t), strings.Join(nonEmpty(wording.TrialSaved(t), wording.TrialEstimate(t)), " ")
-	p.load(&t.Load)
-	p.Classes, p.Assumptions = t.Classes, t.Assumptions
+// trialSaved says what the policy of a trial saves.
+func trialSaved(t *view.PolicyTrial) string {
+	return strings.Join(nonEmpty(wording.TrialSaved(t), wording.TrialEstimate(t)), " ")
 }
 
-// load draws how many attempts start over time.
-func (p *labPage) load(l *view.TrialLoad) {
+// loadChart draws how many attempts start over time.
+func loadChart(l *view.TrialLoad) *barChart {
 	if len(l.Points) == 0 || l.Width <= 0 {
-		return
+		return nil
 	}
 	counts := wording.TrialStarts(l)
 	line := timeSpans{l.Points[0].Time, l.Width, len(counts[0])}
@@ -104,5 +91,5 @@ func (p *labPage) load(l *view.TrialLoad) {
 	for i, tone := range []string{"wait", "busy", "retry"}[:len(counts)] {
 		all = append(all, series{[]string{"recorded", "with the policy", "at worst"}[i], tone, counts[i]})
 	}
-	p.Load = line.draw("Attempts that start, "+per(l.Width), "attempts", 96, all...)
+	return line.draw("Attempts that start, "+per(l.Width), "attempts", 96, all...)
 }

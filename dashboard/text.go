@@ -58,7 +58,7 @@ func (s *sheet) functions() template.FuncMap {
 		"serves": servesOf, "hour": human.Hour, "atgate": wording.AtGate, "callerror": func(c *sumRow) string { return wording.Error(&c.CallAttempts) },
 		"whynote": func(r *view.ControlRecord) string { return strings.Join(nonEmpty(r.Why, r.Note), "; ") }, "builds": wording.Builds, "untyped": wording.Untyped, "fromto": func(recorded, trial int) string { return wording.FromTo(recorded, trial, "→") },
 		"classtone": func(c *view.TrialClass) string { return string(wording.TrialTone(c)) }, "limited": wording.AttemptLimit, "lasts": wording.Lasts, "startsat": wording.StartsAt,
-		"value": value, "lasted": wording.Lasted, "stepof": wording.StepOf, "went": wording.Went, "planned": wording.Planned, "starts": startsChart, "ends": endsChart, "startbuttons": startButtons, "openruns": openRuns,
+		"value": value, "lasted": wording.Lasted, "stepof": wording.StepOf, "went": wording.Went, "planned": wording.Planned, "starts": startsChart, "ends": endsChart, "startbuttons": startButtons, "openruns": openRuns, "trialrows": wording.TrialRows, "trialsaved": trialSaved,
 	}
 }
 

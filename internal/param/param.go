@@ -48,7 +48,7 @@ func Of(t reflect.Type) (all []Param) {
 		if tag.Get("help") == "" {
 			continue
 		}
-		name, _, _ := strings.Cut(tag.Get("json"), ",")
+		name := NameOf(f)
 		p := Param{
 			Name: name, Query: tag.Get("query"), Path: tag.Get("path"), Flag: cmp.Or(tag.Get("flag"), strings.ReplaceAll(name, "_", "-")), Arg: tag.Get("arg"), Help: tag.Get("help"), Label: tag.Get("label"),
 			Hint: tag.Get("hint"), Need: tag.Get("need"), Default: tag.Get("default"), Long: tag.Get("kind") == "text", NoForm: tag.Get("form") == "-", Hidden: tag.Get("form") == "hidden", field: f,

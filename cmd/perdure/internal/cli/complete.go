@@ -84,72 +84,60 @@ func completeFlags(db *source, cmd *cobra.Command) {
 	}
 }
 
-// recently is how far back errors are searched. The user is waiting for the names.
-const recently = 7 * 24 * time.Hour
-
-// workflowTypes adds the types of the latest workflows, and of all with a closed step.
-func workflowTypes(ctx context.Context, e *perdure.Engine, found names) error {
-	runs, err := e.List(ctx, view.Filter{Limit: 1000})
-	for _, r := range runs {
-		found[r.Workflow] = ""
-	}
-	if err != nil {
-		return err
-	}
-	stats, err := ops.ActivityStats(ctx, e, time.Time{}, time.Time{})
-	for _, s := range stats {
-		found[s.Workflow] = ""
-	}
-	return err
-}
-
-// activities adds the activities and steps that have ended, failed or are paused. A
-// database does not list those that wait for their first attempt.
-func activities(ctx context.Context, e *perdure.Engine, found names) error {
-	stats, err := ops.ActivityStats(ctx, e, time.Time{}, time.Time{})
-	for _, s := range stats {
-		found[s.Name] = ""
-	}
-	if err != nil {
-		return err
-	}
-	failed, err := ops.ErrorStats(ctx, e, view.AttemptFilter{Since: time.Now().Add(-recently), Limit: view.MaxErrors})
-	for _, s := range failed {
-		found[s.Name] = ""
-	}
-	if err != nil {
-		return err
-	}
-	paused, err := ops.PausedActivities(ctx, e)
-	for _, s := range paused {
-		found[s.Name] = "paused"
-	}
-	return err
-}
-
-func errorTypes(ctx context.Context, e *perdure.Engine, found names) error {
-	stats, err := ops.ErrorStats(ctx, e, view.AttemptFilter{Since: time.Now().Add(-recently), Limit: view.MaxErrors})
-	for _, s := range stats {
-		found[s.ErrorType] = ""
-	}
-	return err
-}
-
-func gateNames(ctx context.Context, e *perdure.Engine, found names) error {
-	gates, err := ops.Gates(ctx, e)
-	for _, g := range gates {
-		found[g.Name] = ""
-		if g.Paused != nil {
-			found[g.Name] = "paused"
+// offers makes names of a list: of each what it is called, and what is said of that.
+func offers[T any](read func(context.Context, *perdure.Engine) ([]T, error), of func(*T) (name, says string)) namesFrom {
+	return func(ctx context.Context, e *perdure.Engine, found names) error {
+		all, err := read(ctx, e)
+		for i := range all {
+			name, says := of(&all[i])
+			found[name] = says
 		}
+		return err
 	}
-	return err
 }
 
-func scheduleNames(ctx context.Context, e *perdure.Engine, found names) error {
-	all, err := ops.Schedules(ctx, e)
-	for _, s := range all {
-		found[s.Name] = s.Workflow
+// together reads names from several lists.
+func together(all ...namesFrom) namesFrom {
+	return func(ctx context.Context, e *perdure.Engine, found names) error {
+		for _, read := range all {
+			if err := read(ctx, e, found); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return err
+}
+
+var (
+	// workflowTypes are the types of the latest workflows, and of all with a closed step.
+	workflowTypes = together(offers(latestRuns, func(r *view.Run) (string, string) { return r.Workflow, "" }),
+		offers(closedSteps, func(s *view.ActivityStats) (string, string) { return s.Workflow, "" }))
+
+	// activities are the activities and steps that have ended, failed or are paused. A database does
+	// not list those that wait for their first attempt.
+	activities = together(offers(closedSteps, func(s *view.ActivityStats) (string, string) { return s.Name, "" }),
+		offers(lateErrors, func(s *view.ErrorStats) (string, string) { return s.Name, "" }),
+		offers(ops.PausedActivities, func(s *view.SwitchRecord) (string, string) { return s.Name, "paused" }))
+
+	errorTypes    = offers(lateErrors, func(s *view.ErrorStats) (string, string) { return s.ErrorType, "" })
+	scheduleNames = offers(ops.Schedules, func(s *view.Schedule) (string, string) { return s.Name, s.Workflow })
+	gateNames     = offers(ops.Gates, func(g *view.Gate) (name, says string) {
+		if g.Paused != nil {
+			says = "paused"
+		}
+		return g.Name, says
+	})
+)
+
+func latestRuns(ctx context.Context, e *perdure.Engine) ([]view.Run, error) {
+	return e.List(ctx, view.Filter{Limit: 1000})
+}
+
+func closedSteps(ctx context.Context, e *perdure.Engine) ([]view.ActivityStats, error) {
+	return ops.ActivityStats(ctx, e, time.Time{}, time.Time{})
+}
+
+// lateErrors are not those of all times: the user is waiting for the names.
+func lateErrors(ctx context.Context, e *perdure.Engine) ([]view.ErrorStats, error) {
+	return ops.ErrorStats(ctx, e, view.AttemptFilter{Since: time.Now().Add(-7 * 24 * time.Hour), Limit: view.MaxErrors})
 }
