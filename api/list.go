@@ -26,10 +26,6 @@ type runList struct {
 	Partial bool `json:"partial,omitempty" doc:"only about the newest 100,000 runs (25,000 by error_type; 5,000 by text; 1,000 of those that may be retrying or paused) were looked at, and fewer found than asked for; continue with next"`
 }
 
-func listRuns(c *call, q listQuery, _ none) (runList, error) {
-	return selectRuns(c.Context(), c.e, q)
-}
-
 // selectRuns reads a page of runs.
 func selectRuns(ctx context.Context, e *perdure.Engine, q listQuery) (l runList, err error) {
 	filter, err := q.Runs.Filter(&q.ByCalls)

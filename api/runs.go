@@ -12,7 +12,9 @@ import (
 
 func runEndpoints() []endpoint {
 	return []endpoint{
-		define("GET /api/runs", "listRuns", "List runs, newest first.", "list", listRuns),
+		define("GET /api/runs", "listRuns", "List runs, newest first.", "list", func(c *call, q listQuery, _ none) (runList, error) {
+			return selectRuns(c.Context(), c.e, q)
+		}),
 		define("GET /api/runs/{id}", "describeRun", "Describe a run: where it stands, what it waits for, its open calls and their retries.", "show", describeRun).also(access.Starter, workflowOfRun),
 		define("GET /api/runs/{id}/result", "awaitResult", "Wait for the end of a run. 200: it has ended, however. 202: it has not; ask again.", "show, flow run", awaitResult).also(access.Starter, workflowOfRun).waits(),
 		paged[historyQuery]("GET /api/runs/{id}/history", "listHistory", "List the events of a run, oldest first.", "history",

@@ -63,7 +63,7 @@ func eventsByCall(q *request, p *historyPage, h perdure.Handle[view.Payload], pa
 		}
 	}
 	for _, r := range s.rows {
-		row := rowOfEvent(q, r.first, r.last, of)
+		row := rowOfEvent(r.first, r.last, of)
 		if r.unended && s.ahead > 0 {
 			row.Ended = "still open " + human.Count(s.ahead) + " events later"
 		}

@@ -17,10 +17,6 @@ type chooser struct {
 	Hidden     [][2]string // the filter; operations on calls apply only to those that it selects
 }
 
-func newChooser(f runFilter) *chooser {
-	return &chooser{offered(f), pairs(f.query())}
-}
-
 // chosenIn returns the runs that an address chooses, without duplicates.
 func chosenIn(v url.Values) ([]string, error) {
 	ids := slices.Clone(v[pick])

@@ -122,7 +122,7 @@ func everyEvent(q *request, p *historyPage, h perdure.Handle[view.Payload], part
 		next = events[pageEvents-1].Place()
 	}
 	for i := range events {
-		p.Events = append(p.Events, rowOfEvent(q, &events[i], &events[i], of))
+		p.Events = append(p.Events, rowOfEvent(&events[i], &events[i], of))
 	}
 	return next, err
 }
@@ -138,7 +138,7 @@ func numbered(text string) (call int64, err error) {
 	return call, nil
 }
 
-func rowOfEvent(q *request, first, last *view.Event, of runRef) eventRow {
+func rowOfEvent(first, last *view.Event, of runRef) eventRow {
 	row := eventRow{Place: last.Place().String(), Turn: first.Turn, Time: first.Time, Kind: first.Kind, Call: first.Call, Name: first.Name, Tone: eventTone(last.Kind)}
 	text := lineOf(last)
 	if first != last {
@@ -192,11 +192,14 @@ const (
 )
 
 func tree(q *request) (any, error) {
-	_, d, err := q.described()
+	h, _, run, err := q.which()
 	if err != nil {
 		return nil, err
 	}
-	run := q.URL.Query().Get("run")
+	d, err := h.Describe(q.ctx)
+	if err != nil {
+		return nil, err
+	}
 	p := &treePage{Run: runLink(d.WorkflowID, run), Parts: runParts("tree", d.WorkflowID, run)}
 	for up := d.Parent; up != nil && len(p.Up) < treeDepth; {
 		parent, err := q.engine.Workflow(up.WorkflowID).OfRun(up.RunID).Describe(q.ctx)

@@ -87,15 +87,6 @@ func (q *request) which() (h perdure.Handle[view.Payload], id, run string, err e
 	return perdure.Attach[view.Payload](q.engine, id).OfRun(run), id, run, nil
 }
 
-// described returns the run that the address names, and its description.
-func (q *request) described() (h perdure.Handle[view.Payload], d *view.Description, err error) {
-	h, _, _, err = q.which()
-	if err == nil {
-		d, err = h.Describe(q.ctx)
-	}
-	return h, d, err
-}
-
 func showRun(q *request) (any, error) {
 	h, id, run, err := q.which()
 	if err != nil {

@@ -39,14 +39,13 @@ func filterOf(v url.Values) (f runFilter, err error) {
 // query returns the filter as parameters of an address.
 func (f runFilter) query() url.Values { return param.Query(&f) }
 
-// filter returns the filter for the engine, without the state of calls.
+// filter returns the filter for the engine, without the text.
 func (f runFilter) filter() (view.Filter, error) {
 	by := f.ByCalls
 	if by.Call == view.CallRetrying {
 		by.Call, by.Retrying = "", true
 	}
 	out, err := f.Runs.Filter(&by)
-	out.Call = ""
 	return out, notRead(err)
 }
 
@@ -156,7 +155,7 @@ func runsList(q *request) (any, error) {
 		return nil, err
 	}
 	before := q.URL.Query().Get("before")
-	filter.Call, filter.Text, filter.Before = f.Call, f.Text, before
+	filter.Text, filter.Before = f.Text, before
 	if len(f.Status) == 0 && f.Call == "" {
 		filter.Status = wording.LastStatuses
 	}
@@ -208,7 +207,8 @@ func runsList(q *request) (any, error) {
 		p.Pager.First = linkTo("runs", f.query())
 	}
 	if q.operator() && len(runs) > 0 {
-		if p.Choose = newChooser(f); f.Text == "" { // what is searched for a text is not all that has it
+		p.Choose = &chooser{offered(f), pairs(f.query())}
+		if f.Text == "" { // what is searched for a text is not all that has it
 			p.Bulk = bulkLinks(f)
 		}
 	}

@@ -251,7 +251,6 @@ func (t *target) runs() (view.Filter, error) {
 	if t.all {
 		f.Text = t.filter.Text // which is refused: a search does not find all
 	}
-	f.Call = t.filter.Call
 	return f, err
 }
 

@@ -141,7 +141,7 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.look.refuseUnread(w, r, problem)
 		return
 	}
-	ctx := as(r.Context(), who)
+	ctx := context.WithValue(r.Context(), whoKey{}, who)
 	if route.Long {
 		ctx = context.WithValue(ctx, againKey{}, func() *Problem { return p.guard.again(r, who) })
 		leave, busy := p.guard.long.take(r, who)

@@ -105,7 +105,3 @@ func Again(ctx context.Context) *Problem {
 	}
 	return nil
 }
-
-func as(ctx context.Context, who access.Identity) context.Context {
-	return context.WithValue(ctx, whoKey{}, who)
-}

@@ -118,15 +118,6 @@ func notPolicy(text string, err error) error {
 	return err
 }
 
-// policyValue parses a valid policy.
-func policyValue(scr *screen, text string) (retry.Policy, error) {
-	text, err := scr.textValue("policy", text)
-	if err != nil {
-		return retry.Policy{}, err
-	}
-	return readPolicy(text)
-}
-
 // underlined returns the faulty line of a text, with a mark below the fault.
 func underlined(text string, e *retry.NotationError) string {
 	if strings.TrimSpace(text) == "" {

@@ -37,7 +37,11 @@ kept. POLICY is text in brackets, JSON, or the name of a preset, as in policy ex
   perdure policy try standard --activity charge -o json`,
 		ValidArgsFunction: completePolicy,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := policyValue(scr, args[0])
+			text, err := scr.textValue("policy", args[0])
+			if err != nil {
+				return err
+			}
+			p, err := readPolicy(text)
 			if err != nil {
 				return err
 			}

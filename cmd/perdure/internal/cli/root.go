@@ -89,8 +89,10 @@ func rootCommand(scr *screen, db *source) *cobra.Command {
 	watchable(db, root, "status", "list", "show", "attempts", "workflows", "nodes", "gates", "schedules")
 	byUsage(db, root)
 	completeFlags(db, root)
+	for _, cmd := range root.Commands() {
+		cmd.SuggestFor = strings.Fields(synonyms[cmd.Name()])
+	}
 	inGroups(root)
-	addSynonyms(root)
 	root.SetOut(scr.out) // the next two read it
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -33,13 +33,6 @@ var synonyms = map[string]string{
 	"terminate":  "kill stop",
 }
 
-// addSynonyms adds their synonyms to the commands.
-func addSynonyms(root *cobra.Command) {
-	for _, cmd := range root.Commands() {
-		cmd.SuggestFor = strings.Fields(synonyms[cmd.Name()])
-	}
-}
-
 // meant returns the commands below cmd that a word may mean: those of which it is a synonym
 // or, if there are none, those with a similar spelling.
 func meant(cmd *cobra.Command, word string) (names []string) {
