@@ -69,7 +69,7 @@ forward, a time that is skipped fires at the change.`,
 
 // scheduleSetting are the flags that say what a schedule starts, and when.
 type scheduleSetting struct {
-	spec    specText
+	spec    schedule.Spec // before the other flags
 	given   command.ScheduleSetting
 	actions *[]string
 	input   func(argument string, given bool) (string, error)
@@ -77,7 +77,7 @@ type scheduleSetting struct {
 
 func scheduleFlags(scr *screen, cmd *cobra.Command) *scheduleSetting {
 	f := &scheduleSetting{}
-	cmd.Flags().Var(&f.spec, "spec", "begin with this `object`, as \"perdure schedules show NAME -o json\" has it; other flags change it")
+	cmd.Flags().Func("spec", "begin with this `object`, as \"perdure schedules show NAME -o json\" has it; other flags change it", f.readSpec)
 	addParams(scr, cmd, &f.given, "")
 	f.actions, f.input = otherActions(cmd), inputFlag(cmd.Flags())
 	return f
@@ -180,13 +180,13 @@ func rescheduled(scr *screen, db *source, old *view.Schedule, args, actions []st
 
 // set creates a schedule, or sets what it does: what it did, with what the flags say over that.
 func (f *scheduleSetting) set(scr *screen, db *source, cmd *cobra.Command, name, workflow, input string, set command.ScheduleSetting) (err error) {
-	if set.Workflow = workflow; f.spec.given {
-		set.Firing = command.Firing(f.spec.spec)
+	changed := cmd.Flags().Changed
+	if set.Workflow = workflow; changed("spec") {
+		set.Firing = command.Firing(f.spec)
 	}
 	if set.Input, err = scr.jsonValue("input of the workflow", input); err != nil {
 		return err
 	}
-	changed := cmd.Flags().Changed
 	switch { // one takes the place of the other
 	case changed("cron"):
 		set.Every, set.Offset = 0, 0
@@ -212,17 +212,10 @@ func (f *scheduleSetting) set(scr *screen, db *source, cmd *cobra.Command, name,
 var scheduleWords = strings.NewReplacer("schedule: ", "", "Cron", "--cron", "TimeZone", "--zone", "Every", "--every",
 	"Offset", "--offset", "Jitter", "--jitter", "CatchUp", "--catch-up", "Overlap", "--overlap")
 
-// specText is a schedule's spec in JSON.
-type specText struct {
-	spec  schedule.Spec
-	given bool
-}
-
-// Set implements the flag.
-func (s *specText) Set(text string) error {
-	s.given = true
+// readSpec reads a schedule's spec in JSON.
+func (f *scheduleSetting) readSpec(text string) error {
 	const form = "see its form: perdure schedules show NAME -o json"
-	err := json.Unmarshal([]byte(text), &s.spec)
+	err := json.Unmarshal([]byte(text), &f.spec)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return param.Bad("spec", form, "is not a spec: %s is a %s", cmp.Or(wrong.Field, "it"), wrong.Value)
 	}
@@ -231,11 +224,6 @@ func (s *specText) Set(text string) error {
 	}
 	return nil
 }
-
-func (s *specText) String() string { return "" }
-
-// Type returns the name of the value in the help.
-func (s *specText) Type() string { return "object" }
 
 func scheduleTable(scr *screen, all []view.Schedule) {
 	table := scr.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "\tOPEN", "LAST")
