@@ -90,7 +90,7 @@ func canaryForm(a *Ask, p *canary) (f Form, err error) {
 	if len(builds) == 0 {
 		return f, param.Bad("build", "start a node that has a build", "cannot be chosen: no node of the group is live and says its build")
 	}
-	f.Button, f.Choices = "Show what it means", map[string][]Choice{}
+	f.Choices = map[string][]Choice{}
 	for _, b := range builds {
 		f.Choices["build"] = append(f.Choices["build"], Choice{b, b + " (" + human.Plural(count[b], "node", "nodes") + ")"})
 	}

@@ -269,7 +269,7 @@ type Form struct {
 	Hints   map[string]string   // likewise
 	Choices map[string][]Choice // of parameters
 	Without []string            // parameters that mean nothing here
-	Button  string              // that shows what it comes to
+	Button  string              // that shows what it comes to; empty: the usual one
 }
 
 // Choice is a value that can be chosen, in words.

@@ -72,7 +72,7 @@ var triggerSchedule = fills(Row(Command{
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{Button: "Show what it means", Choices: map[string][]Choice{"overlap": overlapChoices("as the schedule says: " + string(wording.OverlapOf("", s.Spec)))}}, nil
+	return Form{Choices: map[string][]Choice{"overlap": overlapChoices("as the schedule says: " + string(wording.OverlapOf("", s.Spec)))}}, nil
 })
 
 type trigger struct {

@@ -134,7 +134,7 @@ func (p *ScheduleSetting) differ(a *Ask, e *Effect) error {
 
 // proposeSchedule fills the form with what the schedule does.
 func proposeSchedule(a *Ask, p *ScheduleSetting) (Form, error) {
-	form := Form{Button: "Show what it means", Choices: map[string][]Choice{"overlap": overlapChoices("")[1:]}}
+	form := Form{Choices: map[string][]Choice{"overlap": overlapChoices("")[1:]}}
 	if a.Name == "" {
 		return form, nil
 	}

@@ -205,7 +205,7 @@ func proposeStart(a *Ask, p *Start) (Form, error) {
 	if n := len(p.Input) + len(p.Memo); n > mostInForm {
 		return Form{}, param.Bad("like", "start it from the command line: perdure start "+a.Name+" NEWID --like "+param.Clip(p.Like), "is a run with %s bytes of input, which is too much for a form", human.Count(n))
 	}
-	return Form{Button: "Show what it means", Choices: map[string][]Choice{"new-after": {
+	return Form{Choices: map[string][]Choice{"new-after": {
 		{"", "it is attached to, or the start fails"}, {"any", "start another one"}, {"failure", "start another one unless it completed"},
 	}}}, nil
 }

@@ -34,7 +34,7 @@ import (
 //
 // A field without help is only over HTTP.
 type Param struct {
-	Name, Query, Path, Flag, Arg, Help, Label, Hint, Need, Default string
+	Name, Path, Flag, Arg, Help, Label, Hint, Need, Default string
 	Enum                                                           []string
 	Long, NoForm, Hidden                                           bool
 
@@ -50,7 +50,7 @@ func Of(t reflect.Type) (all []Param) {
 		}
 		name := NameOf(f)
 		p := Param{
-			Name: name, Query: tag.Get("query"), Path: tag.Get("path"), Flag: cmp.Or(tag.Get("flag"), strings.ReplaceAll(name, "_", "-")), Arg: tag.Get("arg"), Help: tag.Get("help"), Label: tag.Get("label"),
+			Name: name, Path: tag.Get("path"), Flag: cmp.Or(tag.Get("flag"), strings.ReplaceAll(name, "_", "-")), Arg: tag.Get("arg"), Help: tag.Get("help"), Label: tag.Get("label"),
 			Hint: tag.Get("hint"), Need: tag.Get("need"), Default: tag.Get("default"), Long: tag.Get("kind") == "text", NoForm: tag.Get("form") == "-", Hidden: tag.Get("form") == "hidden", field: f,
 		}
 		if values := tag.Get("enum"); values != "" {

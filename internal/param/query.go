@@ -12,7 +12,7 @@ import (
 func Queried(t reflect.Type) (all []Param) {
 	for _, f := range reflect.VisibleFields(t) {
 		if name := f.Tag.Get("query"); name != "" {
-			all = append(all, Param{Name: name, Query: name, Help: cmp.Or(f.Tag.Get("doc"), f.Tag.Get("help")), field: f})
+			all = append(all, Param{Name: name, Help: cmp.Or(f.Tag.Get("doc"), f.Tag.Get("help")), field: f})
 		}
 	}
 	return all
