@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure/internal/command"
@@ -113,11 +114,10 @@ var helpGroups = []struct{ title, commands string }{
 func inGroups(root *cobra.Command) {
 	for _, g := range helpGroups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
-		for _, name := range strings.Fields(g.commands) {
-			for _, cmd := range root.Commands() {
-				if cmd.Name() == name {
-					cmd.GroupID = g.title
-				}
+		names := strings.Fields(g.commands)
+		for _, cmd := range root.Commands() {
+			if slices.Contains(names, cmd.Name()) {
+				cmd.GroupID = g.title
 			}
 		}
 	}
