@@ -55,23 +55,18 @@ func (q *request) write(w http.ResponseWriter, data any) {
 		l.Location = q.engine.Location()
 	}
 	for _, p := range pages {
-		if q.path == loginPage.path {
-			break // no caller is logged in yet
+		if p.menu == "" || q.path == loginPage.path { // where no caller is logged in yet
+			continue
 		}
-		if p.menu != "" {
-			item := menuItem{Name: p.menu, Link: l.Up + link(p.path)}
-			if q.refused { // nothing of the menu is shown
-				l.Menu = append(l.Menu, item)
-				continue
-			}
-			if p.path == q.path || p.path == q.under && q.under != "" {
-				item.Current = "page"
-				if p.path != q.path {
-					item.Current = "true"
-				}
-			}
-			l.Menu = append(l.Menu, item)
+		item := menuItem{Name: p.menu, Link: l.Up + link(p.path)}
+		switch {
+		case q.refused: // nothing of the menu is shown
+		case p.path == q.path:
+			item.Current = "page"
+		case p.path == q.under && q.under != "":
+			item.Current = "true"
 		}
+		l.Menu = append(l.Menu, item)
 	}
 	status := q.status
 	if f, ok := data.(failure); ok {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,21 +135,15 @@ func flowForward(scr *screen, path, name string, known check.Actions) error {
 	if err != nil {
 		return err
 	}
-	chosen := cases[0]
-	if name != "" {
+	chosen := slices.IndexFunc(cases, func(c *rehearsal.Case) bool { return name == "" || c.Name == name })
+	if chosen < 0 {
 		var names []string
-		chosen = nil
 		for _, c := range cases {
 			names = append(names, fmt.Sprintf("%q", c.Name))
-			if c.Name == name {
-				chosen = c
-			}
 		}
-		if chosen == nil {
-			return usage("The cases are "+strings.Join(names, ", ")+".", "There is no case %q.", name)
-		}
+		return usage("The cases are "+strings.Join(names, ", ")+".", "There is no case %q.", name)
 	}
-	outcome, err := rehearsal.Run(file, chosen, func(at time.Duration, what string) {
+	outcome, err := rehearsal.Run(file, cases[chosen], func(at time.Duration, what string) {
 		scr.notef("%s  %s\n", term.Painted{Text: fmt.Sprintf("%9s", human.Duration(at)), Colour: term.Faint}, what)
 	})
 	if err != nil {

@@ -69,17 +69,16 @@ func tellStatus(scr *screen, db *source, e *perdure.Engine, s *view.Status) {
 
 // headline names the database, the nodes that serve it, and the number of workflows.
 func headline(db *source, e *perdure.Engine, s *view.Status) string {
-	working, names := 0, []string{}
+	var names []string
 	for _, n := range s.Nodes {
 		if works(n) {
-			working++
 			names = append(names, n.Name)
 		}
 	}
 	text := db.place(e) + ": "
-	if working > 0 {
+	if working := len(names); working > 0 {
 		const most = 3
-		if len(names) > most {
+		if working > most {
 			names = append(names[:most], "...")
 		}
 		text += human.Plural(working, "node", "nodes") + " (" + strings.Join(names, ", ") + "), "
