@@ -35,8 +35,8 @@ import (
 // A field without help is only over HTTP.
 type Param struct {
 	Name, Path, Flag, Arg, Help, Label, Hint, Need, Default string
-	Enum                                                           []string
-	Long, NoForm, Hidden                                           bool
+	Enum                                                    []string
+	Long, NoForm, Hidden                                    bool
 
 	field reflect.StructField
 }
