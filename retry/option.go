@@ -37,7 +37,8 @@ func WithTrace(id string) Option { return Option{optionTrace, config{trace: id}}
 // WithDerive adds values to the context of each attempt. f gets a fresh child of
 // the caller's context, which carries the attempt's info, and returns that
 // context or a descendant of it. An error or a panic of f ends the call with a
-// *ConfigError and is not retried.
+// *ConfigError and is not retried. Before a question (see Verify) it is the error of that
+// question, so that an attempt that may have had its effect is not forgotten.
 func WithDerive(f func(context.Context, AttemptInfo) (context.Context, error)) Option {
 	return Option{optionDerive, config{derive: f}}
 }

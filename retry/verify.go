@@ -240,6 +240,9 @@ func (c *call) question(p *Policy, at *attempt, doubt Doubt) (after time.Duratio
 		}
 		return nil
 	})
+	if halt, is := at.fault.(*haltError); is {
+		at.fault = halt.cause // the call does not end: what may have been done is not known yet
+	}
 	if at.fault != nil {
 		at.answer = AnswerUnknown
 	}

@@ -236,6 +236,25 @@ func TestU8_WhatIsNotAnsweredIsNotRepeated(t *testing.T) {
 	}
 }
 
+// TestU8_AQuestionWithoutAContextHasNoAnswer: the derive hook fails for it, and what may have been
+// done is asked about again.
+func TestU8_AQuestionWithoutAContextHasNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken, made := errors.New("no identity"), 0
+		var records []Record
+		err := Do(t.Context(), Policy{}, func(context.Context) error { return Unknown(errors.New("reset")) },
+			WithDerive(func(ctx context.Context, _ AttemptInfo) (context.Context, error) {
+				if made++; made == 2 {
+					return nil, broken
+				}
+				return ctx, nil
+			}), Verify(func(context.Context, Doubt) (Found[any], error) { return Done[any](nil), nil }), WithRecords(&records))
+		if err != nil || len(records) != 3 || !errors.Is(records[1].Err, broken) || TypeName(records[1].Err) != TypeName(fmt.Errorf("the derive hook failed: %w", broken)) {
+			t.Errorf("%v\n%+v", err, records)
+		}
+	})
+}
+
 // TestU8_DoRefusesWhatItCannotHonor, before the function is called.
 func TestU8_DoRefusesWhatItCannotHonor(t *testing.T) {
 	ask := Verify(func(context.Context, Doubt) (Found[int], error) { return Absent[int](), nil })
