@@ -21,26 +21,23 @@ func (c chain) decodeAll(ctx context.Context, docs ...doc) error {
 	return nil
 }
 
-// decodeEach decodes the documents of each item of a list.
-func decodeEach[T any](ctx context.Context, c chain, all []T, docs func(*T) []doc) error {
+// each returns what a verb has returned, each item of it decoded.
+func each[T any](all []T, err error, decode func(*T) error) ([]T, error) {
 	for i := range all {
-		if err := c.decodeAll(ctx, docs(&all[i])...); err != nil {
-			return err
+		if err == nil {
+			err = decode(&all[i])
 		}
 	}
-	return nil
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
-// decoded returns what a verb has returned, decoded.
+// decoded is each for items with documents.
 func decoded[T any](ctx context.Context, c chain, docs func(*T) []doc) func([]T, error) ([]T, error) {
 	return func(all []T, err error) ([]T, error) {
-		if err == nil {
-			err = decodeEach(ctx, c, all, docs)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return all, nil
+		return each(all, err, func(item *T) error { return c.decodeAll(ctx, docs(item)...) })
 	}
 }
 
@@ -109,7 +106,8 @@ func (s *coded) Load(ctx context.Context, partition int, run string) (*store.Rec
 	if err := s.decodeTurns(ctx, run, r.Turns, func() (*store.Run, error) { return &r.Run, nil }); err != nil {
 		return nil, err
 	}
-	return r, decodeEach(ctx, s.chain, r.Calls, ofCall)
+	r.Calls, err = decoded(ctx, s.chain, ofCall)(r.Calls, nil)
+	return r, err
 }
 
 // History implements store.Reader.
@@ -151,13 +149,5 @@ func (s *coded) Errors(ctx context.Context, filter store.LedgerFilter) ([]store.
 // Switches implements store.Reader.
 func (s *coded) Switches(ctx context.Context, group string, after int64) ([]store.Switch, error) {
 	all, err := s.Store.Switches(ctx, group, after)
-	if err != nil {
-		return nil, err
-	}
-	for i := range all {
-		if err := s.decodeSwitch(ctx, &all[i]); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return each(all, err, func(w *store.Switch) error { return s.decodeSwitch(ctx, w) })
 }

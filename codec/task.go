@@ -21,31 +21,25 @@ func (c chain) offered(ctx context.Context, t *store.Turn) error {
 	return nil
 }
 
-// decodeTasks decodes the documents of tasks. One that cannot be had for the moment says so
+// decodeTask decodes the document of a task. One that cannot be had for the moment says so
 // where it would stand: its claim is durable, and has to be given back.
-func (c chain) decodeTasks(ctx context.Context, tasks []store.Task) error {
-	for i := range tasks {
-		t := &tasks[i]
-		err := c.decodeAll(ctx, doc{callAt(t.Run, t.Number), &t.Data})
-		if err == nil {
-			continue
-		}
-		e, malformed := envelope.Parse(t.Data)
-		if ctx.Err() != nil || malformed != nil {
-			return err
-		}
-		t.Data = without(e, err)
+func (c chain) decodeTask(ctx context.Context, t *store.Task) error {
+	err := c.decodeAll(ctx, doc{callAt(t.Run, t.Number), &t.Data})
+	if err == nil {
+		return nil
 	}
+	e, malformed := envelope.Parse(t.Data)
+	if ctx.Err() != nil || malformed != nil {
+		return err
+	}
+	t.Data = without(e, err)
 	return nil
 }
 
 // ClaimTasks implements store.Queues.
 func (s *coded) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
 	tasks, err := s.Store.ClaimTasks(ctx, claim)
-	if err != nil {
-		return nil, err
-	}
-	return tasks, s.decodeTasks(ctx, tasks)
+	return each(tasks, err, func(t *store.Task) error { return s.decodeTask(ctx, t) })
 }
 
 // SettleTasks implements store.Queues.
@@ -64,8 +58,5 @@ func (s *coded) SettleTasks(ctx context.Context, worker string, settled []store.
 // Tasks implements store.Reader.
 func (s *coded) Tasks(ctx context.Context, filter store.TaskFilter) ([]store.Task, error) {
 	tasks, err := s.Store.Tasks(ctx, filter)
-	if err != nil {
-		return nil, err
-	}
-	return tasks, s.decodeTasks(ctx, tasks)
+	return each(tasks, err, func(t *store.Task) error { return s.decodeTask(ctx, t) })
 }

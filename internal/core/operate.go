@@ -248,7 +248,7 @@ func (o operations) retryNow(c *Call) {
 		c.Doubt = nil
 	}
 	o.release(c)
-	o.gating.askNow(c)
+	o.attempts.gating.askNow(c)
 	o.attempts.wantSlot(c)
 }
 

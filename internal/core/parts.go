@@ -136,11 +136,7 @@ type attempts struct {
 }
 
 // children starts runs and receives their outcomes.
-type children struct {
-	journal  *journal
-	calls    *callTable
-	attempts *attempts
-}
+type children struct{ *attempts }
 
 // signals holds the received signals and the calls that await one.
 type signals struct {
@@ -192,16 +188,7 @@ type code struct {
 }
 
 // operations carries out operations on calls and on the run.
-type operations struct {
-	journal  *journal
-	row      *runRow
-	ledger   *ledger
-	calls    *callTable
-	gating   *gating
-	attempts *attempts
-	signals  *signals
-	facts    *facts
-}
+type operations struct{ *facts }
 
 // connect gives the parts that have a state those below them.
 func (r *Run) connect() {
@@ -216,12 +203,10 @@ func (r *Run) connect() {
 	k.journal, k.ledger, k.calls, k.attempts, k.signals, k.facts = j, l, t, a, &r.signals, f
 }
 
-// The other parts have no state of their own.
-func (f *facts) children() children { return children{f.journal, f.calls, f.attempts} }
-func (f *facts) retries() runRetry  { return runRetry{f.journal} }
-func (r *Run) operations() operations {
-	return operations{&r.journal, &r.row, &r.ledger, &r.calls, &r.gating, &r.attempts, &r.signals, &r.facts}
-}
+// The other parts have no state of their own, and see what the part has that they stand on.
+func (f *facts) children() children   { return children{f.attempts} }
+func (f *facts) retries() runRetry    { return runRetry{f.journal} }
+func (r *Run) operations() operations { return operations{&r.facts} }
 
 // nextPlace returns the next place in the order of the run. See Run.Place.
 func (j *journal) nextPlace() int64 {

@@ -103,8 +103,7 @@ func (p *Progress) remember(number int, f *history.Failure, at int64) {
 	p.ErrorsTotal++
 	p.Last = f
 	if len(p.Errors) == firstErrors+lastErrors {
-		copy(p.Errors[firstErrors:], p.Errors[firstErrors+1:])
-		p.Errors = p.Errors[:len(p.Errors)-1]
+		p.Errors = slices.Delete(p.Errors, firstErrors, firstErrors+1)
 	}
 	p.Errors = append(p.Errors, history.AttemptError{
 		Attempt: number, Type: f.TypeName(), Message: clip(f.Message), At: at / int64(time.Millisecond),

@@ -131,11 +131,7 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 		}
 	}
 	r.loadRow(state, r.journal.program != nil)
-	for _, c := range r.calls.sorted() {
-		if c.state == Queued {
-			r.attempts.ready = append(r.attempts.ready, c)
-		}
-	}
+	r.attempts.askSlotsAgain()
 	return nil
 }
 

@@ -139,7 +139,7 @@ func (m *Machine[K]) grant(e *entry[K], now int64) {
 	default:
 		e.Probe, p.probe = true, e
 	}
-	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Returns: e.Returns, Probe: e.Probe && m.config.Breaker.Wait, Waited: max(now-e.Since, 0)})
+	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Returns: e.Returns, Probe: e.Probe && m.config.Breaker.Wait})
 	e.Phase, e.Since = Running, now
 	m.takeRate(e, now)
 	m.look(e.share)

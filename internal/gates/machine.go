@@ -37,9 +37,8 @@ func OutcomeOf(reason retry.Reason) Outcome {
 type Grant[K comparable] struct {
 	Key     K
 	Attempt int
-	Returns int   // how often the ticket's slot was given back
-	Probe   bool  // it is the probe of a breaker that makes calls wait
-	Waited  int64 // how long the attempt was due, in nanoseconds
+	Returns int  // how often the ticket's slot was given back
+	Probe   bool // it is the probe of a breaker that makes calls wait
 }
 
 // Refusal says that a ticket has ended and its call gets no further attempt. Reason is

@@ -11,7 +11,10 @@ type queue[K comparable] struct{ heap.Heap[*entry[K]] }
 
 // compare orders entries of queues: lower first.
 func (e *entry[K]) compare(f *entry[K]) int {
-	return cmp.Or(cmp.Compare(e.rank, f.rank), cmp.Compare(e.came, f.came), cmp.Compare(e.Number, f.Number))
+	if e.rank != f.rank {
+		return cmp.Compare(e.rank, f.rank)
+	}
+	return cmp.Or(cmp.Compare(e.came, f.came), cmp.Compare(e.Number, f.Number))
 }
 
 // Before implements heap.Element.

@@ -14,9 +14,7 @@ type Heap[E Element[E]] []E
 // Push adds an element.
 func (h *Heap[E]) Push(e E) {
 	*h = append(*h, e)
-	at := len(*h) - 1
-	e.Stands(at)
-	h.up(at)
+	h.up(len(*h)-1, e)
 }
 
 // Pop removes and returns the first element.
@@ -26,9 +24,7 @@ func (h *Heap[E]) Pop() E { return h.Remove(0) }
 func (h *Heap[E]) Remove(at int) E {
 	all, last := *h, len(*h)-1
 	e := all[at]
-	if at != last {
-		all.swap(at, last)
-	}
+	all[at] = all[last]
 	clear(all[last:])
 	if *h = all[:last]; at != last {
 		h.Fix(at)
@@ -39,37 +35,40 @@ func (h *Heap[E]) Remove(at int) E {
 
 // Fix puts an element into its place whose order has changed.
 func (h Heap[E]) Fix(at int) {
-	if !h.down(at) {
-		h.up(at)
+	if e := h[at]; !h.down(at, e) {
+		h.up(at, e)
 	}
 }
 
-func (h Heap[E]) up(at int) {
-	for parent := (at - 1) / 2; at > 0 && h[at].Before(h[parent]); parent = (at - 1) / 2 {
-		h.swap(at, parent)
-		at = parent
+// up puts an element at an index, or nearer to the beginning.
+func (h Heap[E]) up(at int, e E) {
+	for at > 0 && e.Before(h[(at-1)/2]) {
+		h.put(at, h[(at-1)/2])
+		at = (at - 1) / 2
 	}
+	h.put(at, e)
 }
 
-// down reports whether the element has moved.
-func (h Heap[E]) down(at int) (moved bool) {
-	for {
-		first := at
-		for child := 2*at + 1; child <= 2*at+2 && child < len(h); child++ {
-			if h[child].Before(h[first]) {
-				first = child
-			}
+// down puts an element behind an index, and reports whether it belongs there.
+func (h Heap[E]) down(at int, e E) bool {
+	from := at
+	for child := 2*at + 1; child < len(h); child = 2*at + 1 {
+		if child+1 < len(h) && h[child+1].Before(h[child]) {
+			child++
 		}
-		if first == at {
-			return moved
+		if !h[child].Before(e) {
+			break
 		}
-		h.swap(at, first)
-		at, moved = first, true
+		h.put(at, h[child])
+		at = child
 	}
+	if at != from {
+		h.put(at, e)
+	}
+	return at != from
 }
 
-func (h Heap[E]) swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].Stands(i)
-	h[j].Stands(j)
+func (h Heap[E]) put(at int, e E) {
+	h[at] = e
+	e.Stands(at)
 }
