@@ -132,18 +132,17 @@ var leaseChecks = []check{
 		const rivals = 6
 		f.must(f.store.Release(f.Context(), f.node, []int{f.partition}))
 		var won atomic.Int32
-		var wg sync.WaitGroup
-		for i := range rivals {
-			rival := f.peer(f.describe(string(rune('a' + i))))
-			wg.Go(func() {
-				owned, err := rival.store.Claim(f.Context(), rival.node, []int{f.partition})
-				if err != nil {
-					f.Error(err)
-				}
-				won.Add(int32(len(owned)))
-			})
+		var peers [rivals]*fixture
+		for i := range peers {
+			peers[i] = f.peer(f.describe(string(rune('a' + i))))
 		}
-		wg.Wait()
+		atOnce(rivals, func(i int) {
+			owned, err := peers[i].store.Claim(f.Context(), peers[i].node, []int{f.partition})
+			if err != nil {
+				f.Error(err)
+			}
+			won.Add(int32(len(owned)))
+		})
 		equal(f, won.Load(), 1)
 		equal(f, len(f.owners()), 2)
 	}},

@@ -13,13 +13,9 @@ var supersedeChecks = []check{
 		next.claim()
 		f.refuses(f.turn(run, 2), store.ErrFenced)
 		next.commits(next.turn(run, 2))
-		_, err := f.store.Claim(f.Context(), f.node, []int{f.partition})
-		f.is(err, store.ErrReplaced)
+		f.is(refusal(f.store.Claim(f.Context(), f.node, []int{f.partition})), store.ErrReplaced)
 		f.is(f.store.Join(f.Context(), f.member(f.node).Node), store.ErrReplaced)
-		m := f.member(f.node)
-		if m.Live || m.Left < m.Joined || m.Left == 0 || m.Owned != 0 || !m.Superseded {
-			f.Errorf("a node that was superseded is %+v", m)
-		}
+		equal(f, f.left(f.node).Superseded, true)
 		equal(f, f.member("node-2").Live, true)
 		equal(f, len(next.renew().Nodes), 1)
 	}},
@@ -31,11 +27,9 @@ var supersedeChecks = []check{
 		equal(f, f.survived(), []bool{false}) // it may be dead
 		next.claim()
 		equal(f, f.survived(), []bool{false, false})
-		_, err := f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: 77, Next: 78})
-		f.is(err, store.ErrReplaced)
+		f.is(refusal(f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: 77, Next: 78})), store.ErrReplaced)
 		equal(f, f.survived(), []bool{false, false}) // that was another process
-		_, err = f.tryRenew()
-		f.is(err, store.ErrReplaced)
+		f.is(refusal(f.tryRenew()), store.ErrReplaced)
 		equal(f, f.survived(), []bool{true, false})
 		node.ID = "node-3"
 		last := f.peer(node)
@@ -86,8 +80,7 @@ var supersedeChecks = []check{
 		if f.member(dying.node).Left == 0 {
 			f.Error("its membership continues")
 		}
-		_, err := dying.tryRenew()
-		f.is(err, store.ErrReplaced)
+		f.is(refusal(dying.tryRenew()), store.ErrReplaced)
 	}},
 	{"Supersede/OfAClosedStore", func(f *fixture) {
 		run := f.created()
