@@ -14,22 +14,13 @@ func (f *frame) eval(x syntax.Expr) (Value, error) {
 		return nil, f.at(x, err)
 	}
 	v, err := f.expression(x)
-	if err != nil {
-		return nil, f.at(x, err)
-	}
-	return v, nil
+	return v, f.at(x, err)
 }
 
 func (f *frame) expression(x syntax.Expr) (Value, error) {
 	switch x := x.(type) {
-	case *syntax.Int:
-		return x.Value, nil
-	case *syntax.Float:
-		return x.Value, nil
-	case *syntax.String:
-		return x.Value, nil
-	case *syntax.Bool:
-		return x.Value, nil
+	case interface{ Constant() any }:
+		return x.Constant(), nil
 	case *syntax.None:
 		return nil, nil
 	case *syntax.Name:

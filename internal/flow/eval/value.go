@@ -1,8 +1,10 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/perdure/perdure/internal/flow/syntax"
@@ -196,15 +198,7 @@ func Equal(a, b Value) bool {
 	switch a := a.(type) {
 	case *List:
 		b, ok := b.(*List)
-		if !ok || len(a.items) != len(b.items) {
-			return false
-		}
-		for i := range a.items {
-			if !Equal(a.items[i], b.items[i]) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(a.items, b.items, Equal)
 	case *Dict:
 		b, ok := b.(*Dict)
 		if !ok || len(a.keys) != len(b.keys) {
@@ -226,13 +220,11 @@ func Equal(a, b Value) bool {
 	case *Huge:
 		b, ok := b.(*Huge)
 		return ok && a.equal(b)
+	case *Unread:
+		return false
 	}
 	if order, ok := compareNumbers(a, b); ok {
 		return order == 0
-	}
-	switch b.(type) {
-	case *List, *Dict, *Exception, *Secret, *Huge, *Unread:
-		return false
 	}
 	return a == b
 }
@@ -243,7 +235,7 @@ func compareNumbers(a, b Value) (order int, ok bool) {
 	case int64:
 		switch b := b.(type) {
 		case int64:
-			return sign(a < b, a > b), true
+			return cmp.Compare(a, b), true
 		case float64:
 			return compareMixed(a, b), true
 		}
@@ -252,20 +244,10 @@ func compareNumbers(a, b Value) (order int, ok bool) {
 		case int64:
 			return -compareMixed(b, a), true
 		case float64:
-			return sign(a < b, a > b), true
+			return cmp.Compare(a, b), true
 		}
 	}
 	return 0, false
-}
-
-func sign(less, more bool) int {
-	switch {
-	case less:
-		return -1
-	case more:
-		return 1
-	}
-	return 0
 }
 
 // compareMixed compares without rounding: a float64 cannot hold every int64.
@@ -277,8 +259,7 @@ func compareMixed(a int64, b float64) int {
 		return 1
 	}
 	whole := math.Floor(b)
-	n := int64(whole)
-	return sign(a < n || a == n && b > whole, a > n)
+	return cmp.Or(cmp.Compare(a, int64(whole)), cmp.Compare(whole, b))
 }
 
 // text is a value as str gives it: a text as it is, everything else as JSON, but
