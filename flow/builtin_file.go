@@ -125,13 +125,16 @@ func replaceFile(ctx context.Context, root *os.Root, name string, write func(fil
 	if err := makeParents(root, name); err != nil {
 		return err
 	}
-	beside := part(info.Attempt)
+	return writeWhole(root, name, part(info.Attempt), write)
+}
+
+// writeWhole writes a file beside the one of that name and gives it its name then.
+func writeWhole(root *os.Root, name, beside string, write func(file io.Writer) error) error {
 	file, err := root.OpenFile(beside, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	err = write(file)
-	err = errors.Join(err, file.Sync(), file.Close())
+	err = errors.Join(write(file), file.Sync(), file.Close())
 	if err == nil {
 		err = root.Rename(beside, name)
 	}

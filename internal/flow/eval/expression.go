@@ -19,8 +19,6 @@ func (f *frame) eval(x syntax.Expr) (Value, error) {
 
 func (f *frame) expression(x syntax.Expr) (Value, error) {
 	switch x := x.(type) {
-	case interface{ Constant() any }:
-		return x.Constant(), nil
 	case *syntax.None:
 		return nil, nil
 	case *syntax.Name:
@@ -72,6 +70,8 @@ func (f *frame) expression(x syntax.Expr) (Value, error) {
 		return f.spread(x, false)
 	case *syntax.Parallel:
 		return f.parallel(x.Calls, x.Fan)
+	case interface{ Constant() any }:
+		return x.Constant(), nil
 	}
 	return nil, fault(TypeType, "a %T has no value", x)
 }
@@ -244,12 +244,8 @@ func (f *frame) arguments(x *syntax.Call) ([]Value, error) {
 
 // prepare evaluates the arguments of a call.
 func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error) {
-	args, err := f.arguments(x)
-	if err != nil {
-		return nil, err
-	}
 	if fn := f.m.functions[x.Name.Name]; fn != nil {
-		bound, err := bind(fn, x, args)
+		bound, err := f.bind(fn, x)
 		if err != nil {
 			return nil, err
 		}
@@ -264,6 +260,10 @@ func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error)
 			})
 			return v, err
 		}, nil
+	}
+	args, err := f.arguments(x)
+	if err != nil {
+		return nil, err
 	}
 	b := builtins[x.Name.Name]
 	if b == nil {
@@ -294,8 +294,12 @@ func retried(in Effects, policy *retry.Policy, do func(in Effects) error) error 
 	})
 }
 
-// bind gives the inputs of a function their values.
-func bind(fn *syntax.Function, x *syntax.Call, values []Value) (map[string]Value, error) {
+// bind evaluates the arguments of a call and gives the inputs of the function their values.
+func (f *frame) bind(fn *syntax.Function, x *syntax.Call) (map[string]Value, error) {
+	values, err := f.arguments(x)
+	if err != nil {
+		return nil, err
+	}
 	if fault := Arity(fn, x); fault != "" {
 		return nil, &Error{Type: TypeType, Message: fault}
 	}

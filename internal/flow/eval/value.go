@@ -78,17 +78,6 @@ func (d *Dict) Get(key string) (Value, bool) {
 	return v, ok
 }
 
-// Without returns the dictionary without a key.
-func (d *Dict) Without(key string) *Dict {
-	out := NewDict()
-	for _, k := range d.keys {
-		if k != key {
-			_ = out.set(k, d.values[k]) // it was not too large before
-		}
-	}
-	return out
-}
-
 // Exception is an error as a value: what except binds.
 type Exception struct {
 	Type, Message string
