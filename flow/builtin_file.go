@@ -39,12 +39,10 @@ func (f files) in(do func(root *os.Root) error) error {
 
 // about makes an error of the file system name the file that the program names.
 func about(name string, err error) error {
-	var inside *fs.PathError
-	if errors.As(err, &inside) {
+	if inside, is := errors.AsType[*fs.PathError](err); is {
 		return &fs.PathError{Op: inside.Op, Path: name, Err: inside.Err}
 	}
-	var moved *os.LinkError
-	if errors.As(err, &moved) {
+	if moved, is := errors.AsType[*os.LinkError](err); is {
 		return &fs.PathError{Op: moved.Op, Path: name, Err: moved.Err}
 	}
 	return err

@@ -115,14 +115,13 @@ func kind(err error) string {
 			return known.Error()
 		}
 	}
-	var conflict *store.ConflictError
-	var hook *store.HookError
-	switch {
-	case err == nil:
+	if err == nil {
 		return "none"
-	case errors.As(err, &conflict):
+	}
+	if conflict, is := errors.AsType[*store.ConflictError](err); is {
 		return "conflict with " + conflict.Existing.ID
-	case errors.As(err, &hook):
+	}
+	if _, is := errors.AsType[*store.HookError](err); is {
 		return "hook"
 	}
 	return "other"
@@ -321,20 +320,11 @@ func (l *lockstep) compare() {
 func (l *lockstep) comparePartition(p int) {
 	for n := range 6 {
 		run := runID(p, fmt.Sprint("r", n+1))
-		both(l, "Load of "+run, func(s store.Store) (store.Record, error) {
-			record, err := s.Load(l.ctx, p, run)
-			if err != nil {
-				return store.Record{}, err
-			}
-			return *record, nil
-		})
+		both(l, "Load of "+run, func(s store.Store) (*store.Record, error) { return s.Load(l.ctx, p, run) })
 		both(l, "Attempts of "+run, func(s store.Store) ([]store.Attempt, error) { return s.Attempts(l.ctx, p, run, store.AttemptRange{}) })
 	}
 	for _, workflow := range []string{"w1", "w2", "w3"} {
-		both(l, "Find of "+workflow, func(s store.Store) (string, error) {
-			run, err := s.Find(l.ctx, p, workflow, "")
-			return fmt.Sprintf("%+v", run), err
-		})
+		both(l, "Find of "+workflow, func(s store.Store) (*store.Run, error) { return s.Find(l.ctx, p, workflow, "") })
 	}
 	both(l, "Owners", func(s store.Store) ([]store.Ownership, error) { return s.Owners(l.ctx, p) })
 }

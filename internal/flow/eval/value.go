@@ -258,10 +258,7 @@ func textOf(v Value) (string, error) {
 	case nil:
 		return "None", nil
 	case bool:
-		if v {
-			return "True", nil
-		}
-		return "False", nil
+		return map[bool]string{true: "True", false: "False"}[v], nil
 	case int64:
 		return strconv.FormatInt(v, 10), nil
 	case float64:
