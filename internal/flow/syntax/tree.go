@@ -238,17 +238,19 @@ func (x *Binary) Chained() *Binary {
 type Expr interface{ Node }
 
 type (
-	// Literal is a value that is written out: a whole number, one with a point or an exponent,
-	// a text, True or False.
+	// Literal is a value that is written out.
 	Literal[T int64 | float64 | string | bool] struct {
 		Span
 		Value T
 	}
-	// Int, Float, String and Bool are the literals.
-	Int    = Literal[int64]
-	Float  = Literal[float64]
+	// Int is a whole number.
+	Int = Literal[int64]
+	// Float is a number with a point or an exponent.
+	Float = Literal[float64]
+	// String is a text.
 	String = Literal[string]
-	Bool   = Literal[bool]
+	// Bool is True or False.
+	Bool = Literal[bool]
 	// None is the value None.
 	None struct{ Span }
 	// Name is a variable where it is read.
