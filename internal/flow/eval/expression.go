@@ -47,8 +47,8 @@ func (f *frame) expression(x syntax.Expr) (Value, error) {
 		return field(v, x.Name.Name)
 	case *syntax.Index:
 		return f.index(x)
-	case *syntax.Call:
-		return f.call(x, f.fx)
+	case *syntax.Call, *syntax.Action:
+		return f.call(x)
 	case *syntax.Wait:
 		var timeout time.Duration
 		policy, err := f.policy(&x.Policied)
@@ -59,13 +59,6 @@ func (f *frame) expression(x syntax.Expr) (Value, error) {
 			timeout = policy.AttemptTimeout
 		}
 		return f.fx.Receive(x.Signal.Name, timeout)
-	case *syntax.Action:
-		a, err := f.action(x)
-		if err != nil {
-			return nil, err
-		}
-		v, err := f.fx.Act(a)
-		return v, f.placed(x, err)
 	case *syntax.Spread:
 		return f.spread(x, false)
 	case *syntax.Parallel:
@@ -228,13 +221,29 @@ func (f *frame) action(x *syntax.Action) (Action, error) {
 	return a, f.spend(sizeOf(a.Args) / 64)
 }
 
-// call calls a function of the program or a builtin.
-func (f *frame) call(x *syntax.Call, fx Effects) (Value, error) {
+// call calls an action, a function of the program or a builtin.
+func (f *frame) call(x syntax.Expr) (Value, error) {
 	run, err := f.prepare(x)
 	if err != nil {
 		return nil, err
 	}
-	return run(fx)
+	return run(f.fx)
+}
+
+// prepare evaluates the arguments of a call and returns what makes it.
+func (f *frame) prepare(x syntax.Expr) (func(in Effects) (Value, error), error) {
+	call, is := x.(*syntax.Action)
+	if !is {
+		return f.prepareCall(x.(*syntax.Call))
+	}
+	a, err := f.action(call)
+	if err != nil {
+		return nil, err
+	}
+	return func(in Effects) (Value, error) {
+		v, err := in.Act(a)
+		return v, f.placed(call, err)
+	}, nil
 }
 
 // arguments are the arguments of a call.
@@ -242,8 +251,8 @@ func (f *frame) arguments(x *syntax.Call) ([]Value, error) {
 	return collect(len(x.Args), func(i int) (Value, error) { return f.eval(x.Args[i].Value) })
 }
 
-// prepare evaluates the arguments of a call.
-func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error) {
+// prepareCall is prepare for a function.
+func (f *frame) prepareCall(x *syntax.Call) (func(in Effects) (Value, error), error) {
 	if fn := f.m.functions[x.Name.Name]; fn != nil {
 		bound, err := f.bind(fn, x)
 		if err != nil {
