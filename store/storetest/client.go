@@ -323,7 +323,7 @@ var inboxChecks = []check{
 		if m.Posted <= 0 {
 			f.Error("the message has no time")
 		}
-		f.is(refusal(f.store.Find(f.Context(), there, "", run.ID)), store.ErrNotFound)
+		f.is(errorOf(f.store.Find(f.Context(), there, "", run.ID)), store.ErrNotFound)
 		// Numbers belong to partitions: nobody consumes what is another's.
 		f.commits(f.turn(run, 3, consuming(m)))
 		equal(f, len(f.inbox(there)), 1)

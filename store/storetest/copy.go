@@ -37,9 +37,9 @@ var copyChecks = []check{
 				return f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "k", Kind: "signal"})
 			},
 			"Switch": func() error {
-				return refusal(f.store.Switch(f.Context(), store.Switch{Group: f.group.Name, Kind: "activity", Name: "n", Request: "r"}))
+				return errorOf(f.store.Switch(f.Context(), store.Switch{Group: f.group.Name, Kind: "activity", Name: "n", Request: "r"}))
 			},
-			"Attend": func() error { return refusal(f.store.Attend(f.Context(), f.worker("worker-1"))) },
+			"Attend": func() error { return errorOf(f.store.Attend(f.Context(), f.worker("worker-1"))) },
 			"Join":   func() error { return f.store.Join(f.Context(), f.describe("node-2")) },
 		}
 		for name, write := range writes {
@@ -131,7 +131,7 @@ var copyChecks = []check{
 			f.Fatal("a run was inserted twice")
 		}
 		f.sealed(target)
-		f.is(refusal(f.store.Find(f.Context(), fresh.Run.Partition, "", "fresh")), store.ErrNotFound)
+		f.is(errorOf(f.store.Find(f.Context(), fresh.Run.Partition, "", "fresh")), store.ErrNotFound)
 	}},
 }
 

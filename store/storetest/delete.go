@@ -72,7 +72,7 @@ var deleteChecks = []check{
 	}},
 	{"Delete/WhatNobodyCouldMeanIsRefused", func(f *fixture) {
 		for _, d := range []store.Deletion{{Partition: -1}, {Runs: []string{"\xff"}}, {TalliesBefore: -1}, {SwitchesBefore: -1}} {
-			f.malformed(refusal(f.store.Delete(f.Context(), d)))
+			f.malformed(errorOf(f.store.Delete(f.Context(), d)))
 		}
 	}},
 }

@@ -61,7 +61,7 @@ var entityChecks = []check{
 		f.commits(gone) // whose answer was lost
 		equal(f, f.list(store.Filter{Status: []store.Status{store.Standing}}), nil)
 		f.none(gate.WorkflowID, "")
-		f.is(refusal(f.store.Load(f.Context(), f.partition, gate.ID)), store.ErrNotFound)
+		f.is(errorOf(f.store.Load(f.Context(), f.partition, gate.ID)), store.ErrNotFound)
 		equal(f, len(f.calls(gate.ID)), 0)
 		equal(f, len(f.due(0, 12345, 0)), 0)
 		equal(f, len(f.inbox()), 2) // what was said to it waits for the next one

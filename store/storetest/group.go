@@ -35,7 +35,7 @@ var groupChecks = []check{
 	}},
 	{"Group/NamesThatNobodyCanKeepAreRefused", func(f *fixture) {
 		for _, name := range []string{"\xff", "a\x00b"} {
-			f.malformed(refusal(f.store.Group(f.Context(), name)))
+			f.malformed(errorOf(f.store.Group(f.Context(), name)))
 		}
 	}},
 	{"Group/ManyMakeItAtOnce", func(f *fixture) {

@@ -69,8 +69,8 @@ var lifeChecks = []check{
 	{"Life/CloseWhileInUse", func(f *fixture) {
 		run := f.created()
 		uses := []func() error{
-			func() error { return refusal(f.store.Load(f.Context(), f.partition, run.ID)) },
-			func() error { return refusal(f.store.Commit(f.Context(), []store.Turn{f.first(f.newRun())})) },
+			func() error { return errorOf(f.store.Load(f.Context(), f.partition, run.ID)) },
+			func() error { return errorOf(f.store.Commit(f.Context(), []store.Turn{f.first(f.newRun())})) },
 		}
 		atOnce(10, func(i int) {
 			if i >= 8 {

@@ -54,7 +54,7 @@ var listenChecks = []check{
 				l.expect(store.NewsNodes)
 			}
 			node = next.ID
-			f.must(refusal(f.store.Claim(f.Context(), node, []int{f.partition})))
+			f.must(errorOf(f.store.Claim(f.Context(), node, []int{f.partition})))
 		}
 	}},
 	{"Listen/EndsWithItsContext", func(f *fixture) {

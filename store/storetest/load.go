@@ -42,7 +42,7 @@ var loadChecks = []check{
 		equal(f, got[0].First, 0)
 	}},
 	{"Load/UnknownRun", func(f *fixture) {
-		f.is(refusal(f.store.Load(f.Context(), f.partition, "nobody")), store.ErrNotFound)
+		f.is(errorOf(f.store.Load(f.Context(), f.partition, "nobody")), store.ErrNotFound)
 	}},
 	{"Load/RunWithoutHistory", func(f *fixture) {
 		run := f.started()

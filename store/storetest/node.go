@@ -119,12 +119,12 @@ var nodeChecks = []check{
 	}},
 	{"Node/RenewAgainWithTheSameNumbers", func(f *fixture) {
 		for _, r := range [][2]int64{{0, 1 << 60}, {0, 1 << 60}, {1 << 60, -7}, {1 << 60, -7}, {1 << 60, -7}, {-7, 9}} {
-			f.must(refusal(f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: r[0], Next: r[1]})))
+			f.must(errorOf(f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: r[0], Next: r[1]})))
 		}
 	}},
 	{"Node/RenewalByAnotherProcessIsRefused", func(f *fixture) {
 		renew := func(last, next int64) error {
-			return refusal(f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: last, Next: next}))
+			return errorOf(f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: last, Next: next}))
 		}
 		f.is(renew(4, 5), store.ErrReplaced) // as if it had been there before
 		f.must(renew(0, 1))
@@ -136,7 +136,7 @@ var nodeChecks = []check{
 		f.must(renew(2, 4))                  // the node itself is not harmed
 		f.commits(f.first(f.newRun()))
 		f.malformed(renew(4, 0))
-		f.is(refusal(f.store.Renew(f.Context(), store.Renewal{Node: "stranger", Next: 1})), store.ErrReplaced)
+		f.is(errorOf(f.store.Renew(f.Context(), store.Renewal{Node: "stranger", Next: 1})), store.ErrReplaced)
 	}},
 	{"Node/DrainingIsSeen", func(f *fixture) {
 		r := store.Renewal{Node: f.node}
@@ -151,7 +151,7 @@ var nodeChecks = []check{
 		node := f.member(f.node).Node
 		f.must(f.store.Leave(f.Context(), f.node))
 		m := f.left(f.node)
-		f.is(refusal(f.tryRenew()), store.ErrReplaced)
+		f.is(errorOf(f.tryRenew()), store.ErrReplaced)
 		f.is(f.store.Join(f.Context(), node), store.ErrReplaced)
 		equal(f, f.member(f.node).Left, m.Left)
 		f.refuses(f.first(f.newRun()), store.ErrFenced)

@@ -182,8 +182,8 @@ func must[T any](answer T, err error) func(f *fixture) T {
 	}
 }
 
-// refusal is the error of a verb whose answer does not matter.
-func refusal[T any](_ T, err error) error { return err }
+// errorOf is the error of a verb whose answer does not matter.
+func errorOf[T any](_ T, err error) error { return err }
 
 // is demands an error, by errors.Is; nil is none.
 func (f *fixture) is(got, want error) {
@@ -280,7 +280,7 @@ func (f *fixture) latest(workflowID string) store.Run {
 // none demands that Find finds no run.
 func (f *fixture) none(workflowID, run string) {
 	f.Helper()
-	f.is(refusal(f.store.Find(f.Context(), f.partition, workflowID, run)), store.ErrNotFound)
+	f.is(errorOf(f.store.Find(f.Context(), f.partition, workflowID, run)), store.ErrNotFound)
 }
 
 func (f *fixture) load(run string) store.Record {

@@ -13,7 +13,7 @@ var supersedeChecks = []check{
 		next.claim()
 		f.refuses(f.turn(run, 2), store.ErrFenced)
 		next.commits(next.turn(run, 2))
-		f.is(refusal(f.store.Claim(f.Context(), f.node, []int{f.partition})), store.ErrReplaced)
+		f.is(errorOf(f.store.Claim(f.Context(), f.node, []int{f.partition})), store.ErrReplaced)
 		f.is(f.store.Join(f.Context(), f.member(f.node).Node), store.ErrReplaced)
 		equal(f, f.left(f.node).Superseded, true)
 		equal(f, f.member("node-2").Live, true)
@@ -27,9 +27,9 @@ var supersedeChecks = []check{
 		equal(f, f.survived(), []bool{false}) // it may be dead
 		next.claim()
 		equal(f, f.survived(), []bool{false, false})
-		f.is(refusal(f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: 77, Next: 78})), store.ErrReplaced)
+		f.is(errorOf(f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: 77, Next: 78})), store.ErrReplaced)
 		equal(f, f.survived(), []bool{false, false}) // that was another process
-		f.is(refusal(f.tryRenew()), store.ErrReplaced)
+		f.is(errorOf(f.tryRenew()), store.ErrReplaced)
 		equal(f, f.survived(), []bool{true, false})
 		node.ID = "node-3"
 		last := f.peer(node)
@@ -80,7 +80,7 @@ var supersedeChecks = []check{
 		if f.member(dying.node).Left == 0 {
 			f.Error("its membership continues")
 		}
-		f.is(refusal(dying.tryRenew()), store.ErrReplaced)
+		f.is(errorOf(dying.tryRenew()), store.ErrReplaced)
 	}},
 	{"Supersede/OfAClosedStore", func(f *fixture) {
 		run := f.created()

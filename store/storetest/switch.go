@@ -60,7 +60,7 @@ var switchChecks = []check{
 			{Kind: store.SwitchCanary, Name: "a", Off: true, Request: "1", Lasts: 1},
 			{Kind: "activity", Name: "a\x00", Request: "1"}, {Kind: "activity", Name: "a", Request: "1", Why: "\xff"},
 		} {
-			f.malformed(refusal(f.store.Switch(f.Context(), s)))
+			f.malformed(errorOf(f.store.Switch(f.Context(), s)))
 		}
 		equal(f, len(f.switchLog(0)), 0)
 	}},
@@ -87,7 +87,7 @@ var switchChecks = []check{
 			l := f.listen(ear)
 			for j, speaker := range []store.Store{f.store, client} {
 				l.settle()
-				f.must(refusal(speaker.Switch(f.Context(), store.Switch{Kind: "k", Name: "n", Request: fmt.Sprint(i, j)})))
+				f.must(errorOf(speaker.Switch(f.Context(), store.Switch{Kind: "k", Name: "n", Request: fmt.Sprint(i, j)})))
 				l.expect(store.NewsSwitches)
 			}
 		}

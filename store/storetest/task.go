@@ -189,7 +189,7 @@ var taskChecks = []check{
 		}
 		equal(f, numbers(f.claimTasks("w1", 5)), []int64{3})
 		for _, c := range []store.TaskClaim{{Queue: "gpu", Turns: store.Turns{Limit: 1}}, {Worker: "w1", Turns: store.Turns{Limit: 1}}, {Worker: "w1", Queue: "gpu"}} {
-			f.malformed(refusal(f.store.ClaimTasks(f.Context(), c)))
+			f.malformed(errorOf(f.store.ClaimTasks(f.Context(), c)))
 		}
 	}},
 	{"Task/OneSuspectAtATime", func(f *fixture) {
@@ -213,7 +213,7 @@ var taskChecks = []check{
 		equal(f, len(f.tasks(store.TaskFilter{Lost: true})), 0)
 		w := f.worker("w1")
 		w.Left = true
-		f.must(refusal(f.store.Attend(f.Context(), w)))
+		f.must(errorOf(f.store.Attend(f.Context(), w)))
 		lost := f.tasks(store.TaskFilter{Lost: true, Partitions: []int{f.partition}})
 		equal(f, each(lost, func(t store.Task) store.TaskRef { return t.TaskRef }), []store.TaskRef{ref})
 		equal(f, len(f.tasks(store.TaskFilter{Lost: true, Partitions: []int{}})), 0)
@@ -247,7 +247,7 @@ var taskChecks = []check{
 		var all []int64
 		for i := range 4 {
 			id, s := fmt.Sprint("w", i), f.open()
-			f.must(refusal(s.Attend(f.Context(), f.worker(id))))
+			f.must(errorOf(s.Attend(f.Context(), f.worker(id))))
 			wg.Go(func() {
 				for misses := 0; misses < 3; {
 					got, err := s.ClaimTasks(f.Context(), f.taskClaim(id, 3))

@@ -5,10 +5,10 @@ import "github.com/perdure/perdure/store"
 // tenureChecks are about owning partitions, as far as one node can show it.
 var tenureChecks = []check{
 	{"Tenure/OnlyAMemberMayClaim", func(f *fixture) {
-		f.is(refusal(f.store.Claim(f.Context(), "stranger", []int{f.partition})), store.ErrReplaced)
+		f.is(errorOf(f.store.Claim(f.Context(), "stranger", []int{f.partition})), store.ErrReplaced)
 		f.commits(f.first(f.newRun())) // the owner is who it was
 		f.must(f.store.Leave(f.Context(), f.node))
-		f.is(refusal(f.store.Claim(f.Context(), f.node, []int{f.partition})), store.ErrReplaced)
+		f.is(errorOf(f.store.Claim(f.Context(), f.node, []int{f.partition})), store.ErrReplaced)
 	}},
 	{"Tenure/ClaimRaisesTheEpochAndKeepsARecord", func(f *fixture) {
 		f.claim()
@@ -40,7 +40,7 @@ var tenureChecks = []check{
 	{"Tenure/ClaimOfNoPartitionAndOfUnknownOnes", func(f *fixture) {
 		equal(f, len(f.claims()), 0)
 		for _, p := range []int{f.partition + 1000, -1} {
-			f.malformed(refusal(f.store.Claim(f.Context(), f.node, []int{f.partition, p})))
+			f.malformed(errorOf(f.store.Claim(f.Context(), f.node, []int{f.partition, p})))
 		}
 		f.commits(f.first(f.newRun())) // none was claimed
 	}},
@@ -98,7 +98,7 @@ var tenureChecks = []check{
 		f.left(first.node)
 		// Unless it turns out that it lives.
 		first.store = f.store
-		f.is(refusal(first.tryRenew()), store.ErrReplaced)
+		f.is(errorOf(first.tryRenew()), store.ErrReplaced)
 		equal(f, f.survived(), []bool{true, false})
 	}},
 	{"Tenure/ResultNowIsTheClockOfThePartition", func(f *fixture) {

@@ -13,7 +13,7 @@ var withinChecks = []check{
 	{"Transaction/WhatIsNoneIsRefused", func(f *fixture) {
 		var none *struct{}
 		for _, tx := range []any{nil, none, 7, "tx", f.store, struct{}{}} {
-			f.is(refusal(f.store.Within(tx)), store.ErrTx)
+			f.is(errorOf(f.store.Within(tx)), store.ErrTx)
 		}
 	}},
 }
@@ -55,7 +55,7 @@ var transactionChecks = []check{
 			}
 			f.is(in.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: "nobody", Key: "k"}), store.ErrNotFound)
 			f.is(in.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: over.WorkflowID, Key: "k"}), store.ErrClosed)
-			f.is(refusal(in.Find(f.Context(), f.partition, "nobody", "")), store.ErrNotFound)
+			f.is(errorOf(in.Find(f.Context(), f.partition, "nobody", "")), store.ErrNotFound)
 			spoiled(f, f.newRun(), func(r store.Run) error { return in.Create(f.Context(), r) },
 				func(r *store.Run) { r.WorkflowID = "a\x00b" },
 				func(r *store.Run) { r.Partition += 1000 },

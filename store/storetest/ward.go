@@ -73,7 +73,7 @@ var wardChecks = []check{
 		b.takes(f)
 		b.commits(b.wardTurn(run, 2, stating(store.RunState{Status: store.Running, Wake: 12345, Detail: []byte(`"since"`)})))
 		f.must(b.store.Leave(f.Context(), b.node))
-		f.must(refusal(f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward)))
+		f.must(errorOf(f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward)))
 		f.is(f.store.Move(f.Context(), m), store.ErrNoPlace)
 		got := f.find(run.ID)
 		equal(f, [2]any{got.Ward, string(got.Detail)}, [2]any{0, `"since"`})
@@ -154,7 +154,7 @@ var wardChecks = []check{
 			return must(f.store.Dissolve(f.Context(), f.partition, epoch, b.ward))(f)
 		}
 		equal(f, gone(f.epoch), false) // it lives
-		f.is(refusal(f.store.Dissolve(f.Context(), f.partition, f.epoch+1, b.ward)), store.ErrFenced)
+		f.is(errorOf(f.store.Dissolve(f.Context(), f.partition, f.epoch+1, b.ward)), store.ErrFenced)
 		f.must(b.store.Release(f.Context(), b.node, []int{b.place}))
 		equal(f, gone(f.epoch), true)
 		equal(f, gone(f.epoch), true)

@@ -173,14 +173,11 @@ func (c *checker) call(x *syntax.Call) {
 
 // callable are the names of all functions.
 func (c *checker) callable() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, b := range eval.Builtins() {
-			if !yield(b.Name) {
-				return
-			}
-		}
-		maps.Keys(c.functions)(yield)
+	names := slices.Collect(maps.Keys(c.functions))
+	for _, b := range eval.Builtins() {
+		names = append(names, b.Name)
 	}
+	return slices.Values(names)
 }
 
 // form is how a function is called.
