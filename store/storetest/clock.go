@@ -37,8 +37,7 @@ func Clock(t *testing.T, open func(t *testing.T, clock func() int64) store.Opene
 func testLeaseByTheClock(f *fixture, now *int64) {
 	const lease = 1_000
 	f.must(f.store.Release(f.Context(), f.node, []int{f.partition}))
-	node := f.describe("timed")
-	node.Lease = lease
+	node := f.describe("timed", leased(lease))
 	timed := f.peer(node)
 	timed.claim()
 	expires := func(at int64) {

@@ -3,37 +3,55 @@ package storetest
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
+
+// changed is what is described, with what is different in it.
+func changed[T any](it T, differs ...func(it *T)) T {
+	for _, change := range differs {
+		change(&it)
+	}
+	return it
+}
+
+// describe describes a node of our group that nobody will take for dead, and what is different in this one.
+func (f *fixture) describe(id string, differs ...func(n *store.Node)) store.Node {
+	node := store.Node{ID: id, Name: "name of " + id, Group: f.group.Name, Lease: time.Hour, Build: "the build", Definitions: `{"what":"é"}`}
+	return changed(node, differs...)
+}
+
+// superseding is a node that takes the place of the one there was.
+func superseding(n *store.Node) { n.Name, n.Supersede = "the node", true }
+
+// leased is a node with a lease.
+func leased(lease time.Duration) func(n *store.Node) { return func(n *store.Node) { n.Lease = lease } }
+
+// grouped is a node of another group.
+func grouped(group store.Group) func(n *store.Node) {
+	return func(n *store.Node) { n.Group = group.Name }
+}
 
 var lastID atomic.Int64
 
 // newRun describes a run, running and hot, with IDs of its own, and what is different in this one.
 func (f *fixture) newRun(differs ...func(r *store.Run)) store.Run {
 	id := fmt.Sprintf("run-%08d", lastID.Add(1))
-	run := store.Run{
+	return changed(store.Run{
 		Partition: f.partition, ID: id, WorkflowID: "workflow of " + id, Type: "test", Group: f.group.Name,
 		Chain: id, Attempt: 1, Start: []byte(`{"input":1}`), Created: 1_700_000_000_000_000_000, Priority: -3, Key: "ann", Weight: 4,
 		Latest:   true, // as it will be read
 		RunState: store.RunState{Status: store.Running, Wake: store.Hot},
-	}
-	for _, change := range differs {
-		change(&run)
-	}
-	return run
+	}, differs...)
 }
 
 // turn describes a turn of a run, with what it writes besides its history.
 func (f *fixture) turn(run store.Run, number int64, writes ...func(t *store.Turn)) store.Turn {
-	t := store.Turn{
+	return changed(store.Turn{
 		Partition: f.partition, Epoch: f.epoch, Run: run.ID, Number: number, CommitID: 1000 + number,
 		Time: 1_700_000_000_000_000_000 + number, Events: fmt.Appendf(nil, `[{"turn":%d}]`, number),
-	}
-	for _, write := range writes {
-		write(&t)
-	}
-	return t
+	}, writes...)
 }
 
 // first describes the first turn of a run, which creates it.

@@ -15,9 +15,7 @@ const brief = 100 * time.Millisecond
 var leaseChecks = []check{
 	{"Lease/MustBePositive", func(f *fixture) {
 		for _, lease := range []time.Duration{0, -time.Second} {
-			node := f.describe("malformed")
-			node.Lease = lease
-			f.malformed(f.store.Join(f.Context(), node))
+			f.malformed(f.store.Join(f.Context(), f.describe("malformed", leased(lease))))
 		}
 	}},
 	{"Lease/LivingNodesKeepWhatTheyOwn", func(f *fixture) {
@@ -44,9 +42,7 @@ var leaseChecks = []check{
 		equal(f, rival.member(f.node).Owned, 1)
 	}},
 	{"Lease/MembersSeeEachOther", func(f *fixture) {
-		stranger := f.describe("of another group")
-		stranger.Group = f.makeGroup("another group").Name
-		f.peer(stranger)
+		f.peer(f.describe("of another group", grouped(f.makeGroup("another group"))))
 		rival := f.peer(f.describe("a-rival"))
 		for _, node := range []*fixture{f, rival} {
 			m := node.renew()
@@ -151,10 +147,8 @@ var leaseChecks = []check{
 // dying is a node with a brief lease, which owns our partition.
 func (f *fixture) dying(id string) *fixture {
 	f.Helper()
-	node := f.describe(id)
-	node.Lease = brief
 	f.must(f.store.Release(f.Context(), f.node, []int{f.partition}))
-	dying := f.peer(node)
+	dying := f.peer(f.describe(id, leased(brief)))
 	dying.claim()
 	return dying
 }

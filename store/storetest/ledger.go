@@ -141,8 +141,7 @@ func (f *fixture) other() *fixture {
 	group := f.makeGroup("another group")
 	o := *f
 	o.partition = group.First
-	node := f.describe("node of another group")
-	node.Group = group.Name
+	node := f.describe("node of another group", grouped(group))
 	if f.store.Info().Shared {
 		f.must(f.store.Join(f.Context(), node))
 		o.node = node.ID

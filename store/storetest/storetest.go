@@ -94,17 +94,10 @@ func (f *fixture) reopen() {
 	f.store = f.open()
 }
 
-// describe describes a node of our group that nobody will take for dead.
-func (f *fixture) describe(id string) store.Node {
-	return store.Node{ID: id, Name: "name of " + id, Group: f.group.Name, Lease: time.Hour, Build: "the build", Definitions: `{"what":"é"}`}
-}
-
 // join makes a new node the owner, in the place of the one there was.
 func (f *fixture) join(id string) {
 	f.Helper()
-	node := f.describe(id)
-	node.Name, node.Supersede = "the node", true
-	f.must(f.store.Join(f.Context(), node))
+	f.must(f.store.Join(f.Context(), f.describe(id, superseding)))
 	f.node, f.renewals = id, 0
 	f.claim()
 }
@@ -384,9 +377,7 @@ func (f *fixture) malformed(err error) {
 func spoiled[T any](f *fixture, good T, ask func(bad T) error, spoils ...func(bad *T)) {
 	f.Helper()
 	for _, spoil := range spoils {
-		bad := good
-		spoil(&bad)
-		f.malformed(ask(bad))
+		f.malformed(ask(changed(good, spoil)))
 	}
 }
 

@@ -6,9 +6,7 @@ import "github.com/perdure/perdure/store"
 var supersedeChecks = []check{
 	{"Supersede/EndsTheEarlierNodeAtOnce", func(f *fixture) {
 		run := f.created()
-		node := f.member(f.node).Node
-		node.ID = "node-2"
-		next := f.peer(node)
+		next := f.peer(f.describe("node-2", superseding))
 		f.refuses(f.turn(run, 2), store.ErrFenced) // though nobody has claimed yet
 		next.claim()
 		f.refuses(f.turn(run, 2), store.ErrFenced)
@@ -21,9 +19,7 @@ var supersedeChecks = []check{
 	}},
 	{"Supersede/WhoWasSupersededSurvivedIfItShowsThatItLives", func(f *fixture) {
 		f.renew()
-		node := f.member(f.node).Node
-		node.ID = "node-2"
-		next := f.peer(node)
+		next := f.peer(f.describe("node-2", superseding))
 		equal(f, f.survived(), []bool{false}) // it may be dead
 		next.claim()
 		equal(f, f.survived(), []bool{false, false})
@@ -31,8 +27,7 @@ var supersedeChecks = []check{
 		equal(f, f.survived(), []bool{false, false}) // that was another process
 		f.is(errorOf(f.tryRenew()), store.ErrReplaced)
 		equal(f, f.survived(), []bool{true, false})
-		node.ID = "node-3"
-		last := f.peer(node)
+		last := f.peer(f.describe("node-3", superseding))
 		last.claim()
 		equal(f, f.survived(), []bool{true, false, false})
 		f.must(next.store.Leave(f.Context(), next.node)) // late, but in good order
@@ -42,21 +37,16 @@ var supersedeChecks = []check{
 		equal(f, f.member("node-3").Superseded, false)
 	}},
 	{"Supersede/OfOneNameInOneGroup", func(f *fixture) {
-		node := f.member(f.node).Node
 		for i, change := range []func(n *store.Node){
 			func(n *store.Node) { n.Name = "another name" },
-			func(n *store.Node) { n.Group = f.makeGroup("another group").Name },
+			grouped(f.makeGroup("another group")),
 			func(n *store.Node) { n.Supersede = false },
 		} {
-			other := node
-			other.ID = "other-" + string(rune('a'+i))
-			change(&other)
-			f.peer(other)
+			f.peer(f.describe("other-"+string(rune('a'+i)), superseding, change))
 		}
 		f.commits(f.first(f.newRun()))
 		equal(f, len(f.renew().Nodes), 3)
-		node.ID = "node-2"
-		f.peer(node)
+		f.peer(f.describe("node-2", superseding))
 		for id, live := range map[string]bool{"node-1": false, "other-a": true, "other-b": true, "other-c": false, "node-2": true} {
 			if f.member(id).Live != live {
 				f.Errorf("%s is %+v", id, f.member(id))
@@ -92,11 +82,9 @@ var supersedeChecks = []check{
 		f.commits(f.turn(run, 2))
 	}},
 	{"Supersede/IsHeardOf", func(f *fixture) {
-		node := f.member(f.node).Node
-		node.ID = "node-2"
 		l := f.listen(f.store)
 		l.settle()
-		f.peer(node)
+		f.peer(f.describe("node-2", superseding))
 		l.expect(store.NewsNodes)
 	}},
 }

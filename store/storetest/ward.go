@@ -82,10 +82,7 @@ var wardChecks = []check{
 		run := f.created()
 		b := f.host("node-b")
 		f.is(f.store.Move(f.Context(), store.Move{Partition: f.partition, Epoch: f.epoch, Run: run.ID, To: "stranger"}), store.ErrNoPlace)
-		elsewhere := f.describe("elsewhere")
-		elsewhere.Group = "another group"
-		f.makeGroup(elsewhere.Group)
-		f.must(f.store.Join(f.Context(), elsewhere))
+		f.must(f.store.Join(f.Context(), f.describe("elsewhere", grouped(f.makeGroup("another group")))))
 		f.is(f.store.Move(f.Context(), store.Move{Partition: f.partition, Epoch: f.epoch, Run: run.ID, To: "elsewhere"}), store.ErrNoPlace)
 		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
 		f.must(b.store.Leave(f.Context(), b.node))
