@@ -48,9 +48,7 @@ var groupChecks = []check{
 			}
 			for j := range made[i] {
 				g, err := s.Group(f.Context(), fmt.Sprint("group ", (i+j)%4))
-				if err != nil {
-					f.Error(err)
-				}
+				f.well(err)
 				made[i][(i+j)%4] = g
 			}
 		})

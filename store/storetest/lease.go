@@ -134,9 +134,7 @@ var leaseChecks = []check{
 		}
 		atOnce(rivals, func(i int) {
 			owned, err := peers[i].store.Claim(f.Context(), peers[i].node, []int{f.partition})
-			if err != nil {
-				f.Error(err)
-			}
+			f.well(err)
 			won.Add(int32(len(owned)))
 		})
 		equal(f, won.Load(), 1)
@@ -168,10 +166,7 @@ func testNobodyIsTakenOverEarly(f *fixture) {
 		for range 40 {
 			asked := time.Now()
 			m, err := renewing.tryRenew()
-			if err != nil {
-				f.Error(err)
-			}
-			if err != nil || stop.Load() {
+			if !f.well(err) || stop.Load() {
 				return
 			}
 			answered.Store(m.Now - int64(time.Since(asked)))

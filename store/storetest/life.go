@@ -74,9 +74,7 @@ var lifeChecks = []check{
 		}
 		atOnce(10, func(i int) {
 			if i >= 8 {
-				if err := f.store.Close(); err != nil {
-					f.Error(err)
-				}
+				f.well(f.store.Close())
 				return
 			}
 			var err error
@@ -97,14 +95,12 @@ var lifeChecks = []check{
 			wg.Go(func() {
 				for stop.Err() == nil {
 					runs, err := client.List(f.Context(), store.Filter{Limit: 5})
-					if err != nil {
-						f.Error(err)
+					if !f.well(err) {
 						return
 					}
 					for _, r := range runs {
 						record, err := client.Load(f.Context(), f.partition, r.ID)
-						if err != nil {
-							f.Error(err)
+						if !f.well(err) {
 							return
 						}
 						for i, t := range record.Turns {
@@ -126,13 +122,8 @@ var lifeChecks = []check{
 				if n == 1 {
 					t.Create = &run
 				}
-				result, err := f.store.Commit(f.Context(), []store.Turn{t, t})
-				if err = errors.Join(append(result.Errors, err)...); err != nil {
-					f.Error(err)
-					return
-				}
-				if err := client.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: fmt.Sprint(n)}); err != nil {
-					f.Error(err)
+				m := store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: fmt.Sprint(n)}
+				if !f.well(f.tried(t, t)) || !f.well(client.Post(f.Context(), m)) {
 					return
 				}
 			}
@@ -157,9 +148,7 @@ var lifeChecks = []check{
 			if i%2 == 0 {
 				err = f.store.Create(f.Context(), run)
 			} else {
-				var result store.Result
-				result, err = f.store.Commit(f.Context(), []store.Turn{f.first(run)})
-				err = errors.Join(append(result.Errors, err)...)
+				err = f.tried(f.first(run))
 			}
 			if err == nil {
 				won.Add(1)

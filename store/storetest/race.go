@@ -131,8 +131,7 @@ func (r *race) commits(f *fixture, run store.Run, commit int64) {
 		t := f.turn(run, number, under(r.epoch.Load()))
 		t.CommitID = commit
 		result, err := f.store.Commit(f.Context(), []store.Turn{t})
-		if err != nil {
-			r.Error(err)
+		if !r.well(err) {
 			return
 		}
 		switch err := result.Errors[0]; {

@@ -175,6 +175,15 @@ func must[T any](answer T, err error) func(f *fixture) T {
 	}
 }
 
+// well is must in a goroutine beside the test: it reports whether there is no error.
+func (f *fixture) well(err error) bool {
+	f.Helper()
+	if err != nil {
+		f.Error(err)
+	}
+	return err == nil
+}
+
 // errorOf is the error of a verb whose answer does not matter.
 func errorOf[T any](_ T, err error) error { return err }
 
@@ -202,6 +211,12 @@ func (f *fixture) commit(turns ...store.Turn) []error {
 		f.Fatalf("%d answers to %d turns", len(result.Errors), len(turns))
 	}
 	return result.Errors
+}
+
+// tried commits turns, in any goroutine, and returns what went wrong with any of them.
+func (f *fixture) tried(turns ...store.Turn) error {
+	result, err := f.store.Commit(f.Context(), turns)
+	return errors.Join(append(result.Errors, err)...)
 }
 
 // commitAvailable is commit of one turn for a database on which others are at work: it is repeated, as

@@ -72,10 +72,7 @@ var switchChecks = []check{
 				s = f.open()
 			}
 			for j := range 4 {
-				_, err := s.Switch(f.Context(), store.Switch{Group: f.group.Name, Kind: "k", Name: "n", Request: fmt.Sprint((i + j) % 8)})
-				if err != nil {
-					f.Error(err)
-				}
+				f.well(errorOf(s.Switch(f.Context(), store.Switch{Group: f.group.Name, Kind: "k", Name: "n", Request: fmt.Sprint((i + j) % 8)})))
 			}
 		})
 		numbers := each(f.switchLog(0), func(s store.Switch) int64 { return s.Number })

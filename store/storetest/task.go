@@ -254,8 +254,7 @@ var taskChecks = []check{
 					if store.Unavailable(err) {
 						continue
 					}
-					if err != nil {
-						f.Error(err)
+					if !f.well(err) {
 						return
 					}
 					if len(got) == 0 {

@@ -191,13 +191,7 @@ var wardChecks = []check{
 			b.takes(f)
 			turn := b.wardTurn(run, 2, stating(store.RunState{Status: store.Running, Wake: 777}))
 			written := make(chan error, 1)
-			go func() {
-				result, err := b.store.Commit(f.Context(), []store.Turn{turn})
-				if err == nil {
-					err = result.Errors[0]
-				}
-				written <- err
-			}()
+			go func() { written <- b.tried(turn) }()
 			f.must(b.store.Leave(f.Context(), b.node))
 			is := must(f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward))(f)
 			seen := len(f.history(run.ID)) // as of now nothing comes any more
