@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -84,20 +85,10 @@ func beginOf(root *os.Root, info activity.Info, end int64) (int64, error) {
 		return 0, err
 	}
 	forgetAppends(root, info.Started.Add(-keptAppends))
-	return end, keep(root, kept, strconv.FormatInt(end, 10))
-}
-
-// keep writes a small file whole or not at all.
-func keep(root *os.Root, name, text string) error {
-	file, err := root.OpenFile(name+"-new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
+	return end, writeWhole(root, kept, kept+"-new", func(file io.Writer) error {
+		_, err := fmt.Fprint(file, end)
 		return err
-	}
-	_, err = file.WriteString(text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return root.Rename(name+"-new", name)
+	})
 }
 
 // forgetAppends removes what was kept before a time, now and then.

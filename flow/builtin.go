@@ -69,45 +69,25 @@ var builtins = []builtin{
 		nil, check.ShellErrors, needsShell,
 		func(s settings, name string) activity.Definition { return activity.New(name, runCommand) },
 	},
-	{
-		Builtin{Name: "file.read", Form: "@file.read(path=)", Meaning: "the text of a file"},
-		nil, check.FileErrors, needsFiles,
-		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.read) },
-	},
-	{
-		Builtin{Name: "file.write", Form: "@file.write(path=, content=, append=)", Meaning: "writes a file, whole or not at all, and missing directories; append=True adds to the end, once however often it is tried. The result is the number of bytes"},
-		nil, check.FileErrors, needsFiles,
-		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.write) },
-	},
-	{
-		Builtin{Name: "file.list", Form: "@file.list(path=)", Meaning: "the names in a directory, in order, directories with a slash; without a path those at the top"},
-		nil, check.FileErrors, needsFiles,
-		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.list) },
-	},
-	{
-		Builtin{Name: "file.exists", Form: "@file.exists(path=)", Meaning: "whether a file or directory is there"},
-		nil, check.FileErrors, needsFiles,
-		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.exists) },
-	},
-	{
-		Builtin{Name: "file.move", Form: "@file.move(path=, to=)", Meaning: "moves a file or directory, makes missing directories, replaces a file"},
-		nil, check.FileErrors, needsFiles,
-		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.move) },
-	},
-	{
-		Builtin{Name: "file.delete", Form: "@file.delete(path=)", Meaning: "deletes a file or an empty directory, if it is there"},
-		nil, check.FileErrors, needsFiles,
-		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.remove) },
-	},
-	{
-		Builtin{Name: "file.mkdir", Form: "@file.mkdir(path=)", Meaning: "makes a directory and those above it, if they are missing"},
-		nil, check.FileErrors, needsFiles,
-		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.mkdir) },
-	},
+	fileAction("file.read", "path=", "the text of a file", files.read),
+	fileAction("file.write", "path=, content=, append=", "writes a file, whole or not at all, and missing directories; append=True adds to the end, once however often it is tried. The result is the number of bytes", files.write),
+	fileAction("file.list", "path=", "the names in a directory, in order, directories with a slash; without a path those at the top", files.list),
+	fileAction("file.exists", "path=", "whether a file or directory is there", files.exists),
+	fileAction("file.move", "path=, to=", "moves a file or directory, makes missing directories, replaces a file", files.move),
+	fileAction("file.delete", "path=", "deletes a file or an empty directory, if it is there", files.remove),
+	fileAction("file.mkdir", "path=", "makes a directory and those above it, if they are missing", files.mkdir),
 	{
 		Builtin{Name: "log", Form: "@log(message=)", Meaning: "prints a message where it runs"},
 		nil, check.NoErrors, nil, logAction,
 	},
+}
+
+// fileAction is the row of an action on files.
+func fileAction[In, Out any](name, takes, meaning string, run func(f files, ctx context.Context, in In) (Out, error)) builtin {
+	define := func(s settings, name string) activity.Definition {
+		return activity.New(name, func(ctx context.Context, in In) (Out, error) { return run(files{s.files}, ctx, in) })
+	}
+	return builtin{Builtin{Name: name, Form: "@" + name + "(" + takes + ")", Meaning: meaning}, nil, check.FileErrors, needsFiles, define}
 }
 
 // names are those of all actions of the row.

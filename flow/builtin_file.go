@@ -39,12 +39,10 @@ func (f files) in(do func(root *os.Root) error) error {
 
 // about makes an error of the file system name the file that the program names.
 func about(name string, err error) error {
-	var inside *fs.PathError
-	if errors.As(err, &inside) {
+	if inside, is := errors.AsType[*fs.PathError](err); is {
 		return &fs.PathError{Op: inside.Op, Path: name, Err: inside.Err}
 	}
-	var moved *os.LinkError
-	if errors.As(err, &moved) {
+	if moved, is := errors.AsType[*os.LinkError](err); is {
 		return &fs.PathError{Op: moved.Op, Path: name, Err: moved.Err}
 	}
 	return err
@@ -125,13 +123,16 @@ func replaceFile(ctx context.Context, root *os.Root, name string, write func(fil
 	if err := makeParents(root, name); err != nil {
 		return err
 	}
-	beside := part(info.Attempt)
+	return writeWhole(root, name, part(info.Attempt), write)
+}
+
+// writeWhole writes a file beside the one of that name and gives it its name then.
+func writeWhole(root *os.Root, name, beside string, write func(file io.Writer) error) error {
 	file, err := root.OpenFile(beside, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	err = write(file)
-	err = errors.Join(err, file.Sync(), file.Close())
+	err = errors.Join(write(file), file.Sync(), file.Close())
 	if err == nil {
 		err = root.Rename(beside, name)
 	}

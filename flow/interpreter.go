@@ -148,7 +148,8 @@ func (d *durable) end(name string, f workflow.Future[json.RawMessage]) (eval.Val
 		return v, nil
 	}
 	if why, _ := answer.Get("json_unread"); why != nil {
-		return eval.WithUnread(answer.Without("json_unread"), "json", &eval.Error{Type: eval.TypeLimit, Message: "the JSON of the answer cannot be read: " + fmt.Sprint(why)}), nil
+		unread := eval.Unread{Type: eval.TypeLimit, Message: "the JSON of the answer cannot be read: " + fmt.Sprint(why)}
+		return answer.Unreadable("json", "json_unread", unread), nil
 	}
 	return v, nil
 }

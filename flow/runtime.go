@@ -113,7 +113,7 @@ func New(options ...Option) (*Runtime, error) {
 			continue
 		case r.actions[d.Name()] != nil:
 			faults = append(faults, fmt.Errorf("flow.Actions: there are two actions %q; rename one, or pass it once", d.Name()))
-		case !syntax.IsActionName(d.Name()):
+		case !syntax.IsDotted(d.Name()):
 			faults = append(faults, fmt.Errorf("flow.Actions: a file cannot call %q; a name is words with dots between them", d.Name()))
 		}
 		r.actions[d.Name()] = d

@@ -3,7 +3,6 @@ package storetest
 import (
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/perdure/perdure/store"
 )
@@ -47,8 +46,7 @@ var afterChecks = []check{
 	{"After/MailStaysWithTheOneBefore", func(f *fixture) {
 		for _, create := range f.waysToCreate() {
 			run, other := f.created(), f.created()
-			end := f.turn(run, 2)
-			end.State = closed(store.Completed)
+			end := f.turn(run, 2, ending(store.Completed))
 			for _, r := range []store.Run{run, other} {
 				f.posts(r, "cancel")
 			}
@@ -72,11 +70,7 @@ var afterChecks = []check{
 			}
 			slices.Sort(expected)
 			equal(f, read, expected)
-			eat := f.turn(other, 2)
-			for _, m := range f.inbox() {
-				eat.Consumed = append(eat.Consumed, m.Sequence)
-			}
-			f.commits(eat)
+			f.commits(f.turn(other, 2, consuming(f.inbox()...)))
 		}
 	}},
 	{"After/OfManyAtOnceOneBegins", func(f *fixture) {
@@ -87,21 +81,19 @@ var afterChecks = []check{
 			ways := f.waysToCreate()
 			errs := make([]error, rivals)
 			nexts := make([]store.Run, rivals)
-			var wg sync.WaitGroup
-			for i := range rivals {
+			atOnce(rivals, func(i int) {
 				nexts[i] = f.newRunAfter(run)
-				wg.Go(func() { errs[i] = ways[i%len(ways)](nexts[i]) })
-			}
-			wg.Wait()
+				errs[i] = ways[i%len(ways)](nexts[i])
+			})
 			latest := f.latest(run.WorkflowID)
 			began := 0
 			for i, err := range errs {
-				conflict := (*store.ConflictError)(nil)
+				conflict, is := errors.AsType[*store.ConflictError](err)
 				switch {
 				case err == nil:
 					began++
 					equal(f, latest.ID, nexts[i].ID)
-				case !errors.As(err, &conflict) || conflict.Existing.ID != latest.ID:
+				case !is || conflict.Existing.ID != latest.ID:
 					f.Errorf("rival %d got %v, not that %s was first", i, err, latest.ID)
 				}
 			}
@@ -114,19 +106,11 @@ var afterChecks = []check{
 func (f *fixture) waysToCreate() []func(run store.Run) error {
 	return []func(run store.Run) error{
 		func(run store.Run) error { return f.store.Create(f.Context(), run) },
-		func(run store.Run) error {
-			for {
-				if err := f.commit(f.first(run))[0]; !store.Unavailable(err) { // it had to wait for a rival
-					return err
-				}
-			}
-		},
+		func(run store.Run) error { return f.unblocked(f.first(run))[0] }, // it may have to wait for a rival
 	}
 }
 
 // newRunAfter describes a run of another chain that takes a workflow ID over.
 func (f *fixture) newRunAfter(run store.Run) store.Run {
-	next := f.newRun()
-	next.WorkflowID, next.After = run.WorkflowID, run.ID
-	return next
+	return f.newRun(rivaling(run), func(r *store.Run) { r.After = run.ID })
 }

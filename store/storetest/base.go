@@ -8,8 +8,7 @@ var baseChecks = []check{
 		source := f.longRun()
 		for _, create := range f.waysToCreateBased() {
 			for turns := range int64(3) {
-				run := f.newRun()
-				run.Base = f.base(source, turns)
+				run := f.newRun(f.based(source, turns))
 				f.must(create(run))
 				want := append(f.withoutEpoch(source, turns), run.Base.Last)
 				equal(f, f.history(run.ID), want)
@@ -25,17 +24,13 @@ var baseChecks = []check{
 	}},
 	{"Base/OfAnotherPartition", func(f *fixture) {
 		source := f.longRun()
-		run := f.newRun()
-		run.Partition, run.Base = f.elsewhere(), f.base(source, 2)
-		f.must(f.store.Create(f.Context(), run))
+		run := f.started(in(f.elsewhere()), f.based(source, 2))
 		equal(f, must(f.store.History(f.Context(), run.Partition, run.ID, 0, 0))(f), append(f.withoutEpoch(source, 2), run.Base.Last))
 	}},
 	{"Base/OfTheRunThatTheTurnCloses", func(f *fixture) {
 		source := f.longRun()
-		next := f.newRun()
-		next.WorkflowID, next.Chain, next.Base = source.WorkflowID, source.ID, f.base(source, 2)
-		t := f.turn(source, 4)
-		t.State, t.Create = closed(store.Continued), &next
+		next := f.newRun(following(source), f.based(source, 2))
+		t := f.turn(source, 4, continuing(next))
 		f.commits(t, f.first(f.newRun()))
 		f.commits(t)
 		equal(f, f.history(next.ID), append(f.withoutEpoch(source, 2), next.Base.Last))
@@ -44,36 +39,32 @@ var baseChecks = []check{
 	{"Base/WhatIsNotThereIsNotFound", func(f *fixture) {
 		source := f.longRun()
 		for _, create := range f.waysToCreateBased() {
-			for _, lacking := range []*store.Base{f.base(source, 4), f.base(f.newRun(), 1)} {
-				run := f.newRun()
-				run.Base = lacking
+			for _, lacking := range []func(r *store.Run){f.based(source, 4), f.based(f.newRun(), 1)} {
+				run := f.newRun(lacking)
 				f.is(create(run), store.ErrNotFound)
 				f.none("", run.ID)
 				equal(f, len(f.history(run.ID)), 0)
 			}
-			run := f.newRun() // nothing is copied
-			run.Base = f.base(f.newRun(), 0)
+			run := f.newRun(f.based(f.newRun(), 0)) // nothing is copied
 			f.must(create(run))
 			equal(f, f.history(run.ID), []store.TurnRow{run.Base.Last})
 		}
 	}},
 	{"Base/MalformedIsRefused", func(f *fixture) {
 		source := f.longRun()
-		for _, spoil := range []func(b *store.Base){
+		run := f.newRun(f.based(source, 2))
+		create := func(b store.Base) error {
+			run.Base = &b
+			return f.store.Create(f.Context(), run)
+		}
+		spoiled(f, *run.Base, create,
 			func(b *store.Base) { b.Run = "" },
 			func(b *store.Base) { b.Run = "\x00" },
 			func(b *store.Base) { b.Turns = -1 },
 			func(b *store.Base) { b.Last.Number = 4 },
 			func(b *store.Base) { b.Partition = -1 },
-		} {
-			run := f.newRun()
-			run.Base = f.base(source, 2)
-			spoil(run.Base)
-			f.malformed(f.store.Create(f.Context(), run))
-		}
-		run := f.newRun()
-		run.Base = f.base(source, 2)
-		f.malformed(f.commit(f.first(run))[0]) // turn 1 is there
+		)
+		f.malformed(f.commit(f.first(f.newRun(f.based(source, 2))))[0]) // turn 1 is there
 	}},
 	{"After/ARunOfTheSameChainGoesOnOnce", func(f *fixture) {
 		for _, create := range f.waysToCreate() {
@@ -97,11 +88,13 @@ func (f *fixture) longRun() store.Run {
 	return run
 }
 
-// base describes a history to begin with.
-func (f *fixture) base(source store.Run, turns int64) *store.Base {
-	return &store.Base{
-		RunRef: store.RunRef{Partition: source.Partition, Run: source.ID}, Turns: turns,
-		Last: store.TurnRow{Number: turns + 1, Time: 1_700_000_000_000_000_077, Events: []byte(`["cut"]`)},
+// based is a run that begins with a history.
+func (f *fixture) based(source store.Run, turns int64) func(r *store.Run) {
+	return func(r *store.Run) {
+		r.Base = &store.Base{
+			RunRef: store.RunRef{Partition: source.Partition, Run: source.ID}, Turns: turns,
+			Last: store.TurnRow{Number: turns + 1, Time: 1_700_000_000_000_000_077, Events: []byte(`["cut"]`)},
+		}
 	}
 }
 
@@ -121,9 +114,7 @@ func (f *fixture) waysToCreateBased() []func(run store.Run) error {
 	return []func(run store.Run) error{
 		func(run store.Run) error { return f.store.Create(f.Context(), run) },
 		func(run store.Run) error {
-			t := f.turn(run, 0)
-			t.Create, t.Events = &run, nil
-			return f.commit(t)[0]
+			return f.commit(f.turn(run, 0, creating(run), func(t *store.Turn) { t.Events = nil }))[0]
 		},
 	}
 }

@@ -26,8 +26,7 @@ var clientChecks = []check{
 		equal(f, f.due(-1, 0, 0), []store.Wake{{Partition: f.partition, Run: run.ID}})
 	}},
 	{"Client/CreateInLineLeavesNoMessage", func(f *fixture) {
-		run := f.newRun()
-		run.Wake = store.InLine(3, run.Created)
+		run := f.newRun(func(r *store.Run) { r.Wake = store.InLine(3, r.Created) })
 		for range 2 {
 			f.must(f.open().Create(f.Context(), run))
 		}
@@ -35,33 +34,25 @@ var clientChecks = []check{
 		equal(f, len(f.inbox()), 0)
 		equal(f, f.due(-1, store.Never, 0), nil)
 		equal(f, f.due(math.MinInt64, store.LastInLine, 0), []store.Wake{{Partition: f.partition, Run: run.ID, Time: run.Wake}})
-		run = f.newRun()
-		run.Wake = store.InLine(0, run.Created)
-		run.Partition += 1000
+		run = f.newRun(in(f.partition+1000), waking(store.InLine(0, run.Created)))
 		f.malformed(f.store.Create(f.Context(), run))
 	}},
 	{"Client/CreateTwiceIsOnce", func(f *fixture) {
-		run := f.newRun()
-		f.must(f.store.Create(f.Context(), run))
+		run := f.started()
 		f.must(f.store.Create(f.Context(), run))
 		equal(f, len(f.inbox()), 1)
-		t := f.first(run)
-		t.Consumed = []int64{f.inbox()[0].Sequence}
-		t.State = closed(store.Completed)
-		f.commits(t)
+		f.commits(f.first(run, consuming(f.inbox()[0]), ending(store.Completed)))
 		f.must(f.store.Create(f.Context(), run)) // even when all is over
 		equal(f, len(f.inbox()), 0)
 		equal(f, f.find(run.ID).Status, store.Completed)
 	}},
 	{"Client/CreateConflictsWithATakenID", func(f *fixture) {
 		run := f.created()
-		rival := f.newRun()
-		rival.WorkflowID = run.WorkflowID
-		f.conflict(f.store.Create(f.Context(), rival), run)
+		f.conflict(f.store.Create(f.Context(), f.newRun(rivaling(run))), run)
 		equal(f, len(f.inbox()), 0)
 	}},
 	{"Client/CreateRefusesMalformedRuns", func(f *fixture) {
-		for _, spoil := range []func(r *store.Run){
+		spoiled(f, f.newRun(), func(r store.Run) error { return f.store.Create(f.Context(), r) },
 			func(r *store.Run) { r.Partition += 1000 },
 			func(r *store.Run) { r.Partition = -1 },
 			func(r *store.Run) { r.ID = "" },
@@ -69,11 +60,7 @@ var clientChecks = []check{
 			func(r *store.Run) { r.WorkflowID = "a\x00b" },
 			func(r *store.Run) { r.Type = "\xff" },
 			func(r *store.Run) { r.Status = "" },
-		} {
-			run := f.newRun()
-			spoil(&run)
-			f.malformed(f.store.Create(f.Context(), run))
-		}
+		)
 		equal(f, len(f.list(store.Filter{})), 0)
 	}},
 	{"Client/PostReachesTheInboxInOrder", func(f *fixture) {
@@ -104,9 +91,7 @@ var clientChecks = []check{
 		inbox := f.inbox()
 		equal(f, len(inbox), 2)
 		equal(f, string(inbox[0].Data), "1")
-		eat := f.turn(run, 2)
-		eat.Consumed = []int64{inbox[0].Sequence}
-		f.commits(eat)
+		f.commits(f.turn(run, 2, consuming(inbox[0])))
 		f.must(f.store.Post(f.Context(), m)) // nothing of the name waits now
 		after := f.inbox()
 		equal(f, len(after), 2)
@@ -135,13 +120,9 @@ var clientChecks = []check{
 			f.Errorf("%+v stands for %+v", last, first[0])
 		}
 		equal(f, last, store.Message{Partition: f.partition, Sequence: last.Sequence, WorkflowID: run.WorkflowID, Run: run.ID, Key: "k", Kind: "b", Data: []byte("2"), Posted: last.Posted})
-		eat := f.turn(run, 2)
-		eat.Consumed = []int64{first[0].Sequence} // of which the owner knew
-		f.commits(eat)
+		f.commits(f.turn(run, 2, consuming(first[0]))) // of which the owner knew
 		equal(f, len(f.inbox()), 3)
-		eat = f.turn(run, 3)
-		eat.Consumed = []int64{last.Sequence}
-		f.commits(eat)
+		f.commits(f.turn(run, 3, consuming(last)))
 		f.must(f.store.Post(f.Context(), m)) // nothing waits
 		equal(f, len(f.inbox()), 3)
 		send := f.turn(run, 4)
@@ -160,17 +141,11 @@ var clientChecks = []check{
 		f.is(post(store.Message{WorkflowID: run.WorkflowID, Run: "unknown"}), store.ErrNotFound)
 		f.is(post(store.Message{WorkflowID: "unknown", Run: run.ID}), store.ErrNotFound)
 		f.is(post(store.Message{WorkflowID: run.WorkflowID, Run: run.ID}), nil)
-		next := f.newRunOfChain(run)
-		t := f.turn(run, 2)
-		t.State, t.Create = closed(store.Continued), &next
-		t.Consumed = []int64{f.inbox()[0].Sequence}
-		f.commits(t)
+		next := f.newRun(following(run))
+		f.commits(f.turn(run, 2, continuing(next), consuming(f.inbox()[0])))
 		f.is(post(store.Message{WorkflowID: run.WorkflowID, Run: run.ID}), store.ErrClosed)
 		f.is(post(store.Message{WorkflowID: run.WorkflowID, Run: next.ID}), nil)
-		end := f.turn(next, 1)
-		end.State = closed(store.Terminated)
-		end.Consumed = []int64{f.inbox()[0].Sequence}
-		f.commits(end)
+		f.commits(f.turn(next, 1, ending(store.Terminated), consuming(f.inbox()[0])))
 		f.is(post(store.Message{WorkflowID: run.WorkflowID}), store.ErrClosed)
 		equal(f, len(f.inbox()), 0)
 	}},
@@ -182,10 +157,9 @@ var clientChecks = []check{
 		f.must(post(run, "before", true))
 		state := func(n int64, full bool) {
 			f.Helper()
-			t := f.turn(run, n)
-			t.State = &store.RunState{Status: store.Parked, Wake: store.Never, Full: full}
-			f.commits(t)
-			equal(f, f.find(run.ID).RunState, *t.State)
+			parked := store.RunState{Status: store.Parked, Wake: store.Never, Full: full}
+			f.commits(f.turn(run, n, stating(parked)))
+			equal(f, f.find(run.ID).RunState, parked)
 		}
 		state(2, true)
 		f.is(post(run, "refused", true), store.ErrFull)
@@ -195,14 +169,12 @@ var clientChecks = []check{
 		state(3, false)
 		f.must(post(run, "after", true))
 		equal(f, keys(f.inbox()), []string{"before", "urgent", "elsewhere", "after"})
-		next := f.newRun()
-		next.Full = true
-		f.commits(f.first(next))
+		next := f.created(func(r *store.Run) { r.Full = true })
 		f.is(post(next, "refused", true), store.ErrFull)
 	}},
 	{"Client/PostForTheOwner", func(f *fixture) {
 		run := f.created()
-		f.commits(func() store.Turn { t := f.turn(run, 2); t.State = closed(store.Completed); return t }())
+		f.closes(run, 2, store.Completed)
 		m := store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: "k", Kind: "query", Data: []byte("1"), ForOwner: true, Ordered: true}
 		f.must(f.store.Post(f.Context(), m))
 		f.must(f.store.Post(f.Context(), m)) // once while it waits
@@ -236,25 +208,18 @@ var clientChecks = []check{
 	}},
 	{"Client/PostReachesWaitingAndParkedRuns", func(f *fixture) {
 		for _, status := range []store.Status{store.WaitingForCode, store.Parked} {
-			run := f.newRun()
-			run.Status = status
-			f.commits(f.first(run))
-			f.posts(run, "k")
+			f.posts(f.created(func(r *store.Run) { r.Status = status }), "k")
 		}
 	}},
 	{"Client/PostRefusesMalformedMessages", func(f *fixture) {
-		run := f.created()
-		for _, spoil := range []func(m *store.Message){
+		good := store.Message{Partition: f.partition, WorkflowID: f.created().WorkflowID, Key: "k"}
+		spoiled(f, good, func(m store.Message) error { return f.store.Post(f.Context(), m) },
 			func(m *store.Message) { m.Partition = -1 },
 			func(m *store.Message) { m.WorkflowID = "" },
 			func(m *store.Message) { m.Key = "" },
 			func(m *store.Message) { m.Key = "\x00" },
 			func(m *store.Message) { m.Kind = "\xff" },
-		} {
-			m := store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k"}
-			spoil(&m)
-			f.malformed(f.store.Post(f.Context(), m))
-		}
+		)
 		equal(f, len(f.inbox()), 0)
 	}},
 }
@@ -308,9 +273,7 @@ var inboxChecks = []check{
 				f.Fatalf("number %d after %d", inbox[0].Sequence, last)
 			}
 			last = inbox[0].Sequence
-			t := f.turn(run, i+2)
-			t.Consumed = []int64{last, last + 1000}
-			f.commits(t)
+			f.commits(f.turn(run, i+2, consuming(inbox[0], store.Message{Sequence: last + 1000})))
 			equal(f, len(f.inbox()), 0)
 		}
 	}},
@@ -337,8 +300,7 @@ var inboxChecks = []check{
 		equal(f, inbox[0], store.Message{Partition: f.partition, Sequence: inbox[0].Sequence, WorkflowID: "not yet there", Run: "r", Key: "1", Kind: "start-child", Data: []byte("x"), Posted: inbox[0].Posted})
 		f.commits(t)
 		equal(f, len(f.inbox()), 2)
-		eat := f.turn(run, 3)
-		eat.Consumed = []int64{inbox[0].Sequence, inbox[1].Sequence}
+		eat := f.turn(run, 3, consuming(inbox...))
 		f.commits(eat)
 		f.commits(t, eat) // durable turns: nothing comes back
 		equal(f, len(f.inbox()), 0)
@@ -361,19 +323,15 @@ var inboxChecks = []check{
 		if m.Posted <= 0 {
 			f.Error("the message has no time")
 		}
-		_, err := f.store.Find(f.Context(), there, "", run.ID)
-		f.is(err, store.ErrNotFound)
+		f.is(errorOf(f.store.Find(f.Context(), there, "", run.ID)), store.ErrNotFound)
 		// Numbers belong to partitions: nobody consumes what is another's.
-		u := f.turn(run, 3)
-		u.Consumed = []int64{m.Sequence}
-		f.commits(u)
+		f.commits(f.turn(run, 3, consuming(m)))
 		equal(f, len(f.inbox(there)), 1)
 	}},
 	{"Inbox/MessageToNowhereRefusesItsTurnAlone", func(f *fixture) {
 		run, other := f.created(), f.created()
-		t := f.turn(run, 2)
-		t.State = closed(store.Failed)
-		t.Messages = []store.Message{{Partition: f.partition + 1000, WorkflowID: "w", Key: "k"}}
+		lost := store.Message{Partition: f.partition + 1000, WorkflowID: "w", Key: "k"}
+		t := f.turn(run, 2, ending(store.Failed), sending(lost))
 		errs := f.commit(f.turn(other, 2), t, f.turn(other, 3))
 		f.malformed(errs[1])
 		f.is(errors.Join(errs[0], errs[2]), nil)
@@ -382,9 +340,7 @@ var inboxChecks = []check{
 	}},
 	{"Inbox/SeveralPartitionsByNumber", func(f *fixture) {
 		run, there := f.created(), f.elsewhere()
-		away := f.newRun()
-		away.Partition = there
-		f.must(f.store.Create(f.Context(), away))
+		away := f.started(in(there))
 		for _, key := range []string{"a", "b", "c"} {
 			f.posts(run, key)
 			f.must(f.store.Post(f.Context(), store.Message{Partition: there, WorkflowID: away.WorkflowID, Key: key}))

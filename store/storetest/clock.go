@@ -37,8 +37,7 @@ func Clock(t *testing.T, open func(t *testing.T, clock func() int64) store.Opene
 func testLeaseByTheClock(f *fixture, now *int64) {
 	const lease = 1_000
 	f.must(f.store.Release(f.Context(), f.node, []int{f.partition}))
-	node := f.describe("timed")
-	node.Lease = lease
+	node := f.describe("timed", leased(lease))
 	timed := f.peer(node)
 	timed.claim()
 	expires := func(at int64) {
@@ -100,8 +99,7 @@ func testClockNeverGoesBack(t *testing.T, open func(t *testing.T, clock func() i
 	f := start(t, open(t, func() int64 { return now }))
 	result := func(turns ...store.Turn) int64 {
 		t.Helper()
-		r := must(f.store.Commit(f.Context(), turns))(f)
-		return r.Now
+		return must(f.store.Commit(f.Context(), turns))(f).Now
 	}
 	claim := func() store.Ownership {
 		t.Helper()
@@ -130,13 +128,10 @@ func testClockNeverGoesBack(t *testing.T, open func(t *testing.T, clock func() i
 	there := f.elsewhere()
 	now = 3_000
 	epoch := f.claims(there)[0].Epoch
-	ahead := f.turn(run, 3)
-	ahead.Messages = []store.Message{{Partition: there, WorkflowID: "w", Key: "first"}}
-	neighbour := f.newRun()
-	neighbour.Partition, neighbour.Group = there, "another group"
-	behind := f.first(neighbour)
+	ahead := f.turn(run, 3, sending(store.Message{Partition: there, WorkflowID: "w", Key: "first"}))
+	neighbour := f.newRun(in(there), func(r *store.Run) { r.Group = "another group" })
+	behind := f.first(neighbour, sending(store.Message{Partition: there, WorkflowID: "w", Key: "second"}))
 	behind.Partition, behind.Epoch = there, epoch
-	behind.Messages = []store.Message{{Partition: there, WorkflowID: "w", Key: "second"}}
 	result(ahead, behind)
 	if waiting := f.inbox(there); waiting[0].Posted < 5_000 || waiting[1].Posted < waiting[0].Posted {
 		f.Errorf("posted at %d, then at %d", waiting[0].Posted, waiting[1].Posted)

@@ -39,22 +39,15 @@ var commitChecks = []check{
 	}},
 	{"Commit/DurableTurnDoesNothingAgain", func(f *fixture) {
 		run, other := f.created(), f.created()
-		t := f.turn(run, 2)
-		t.State = &store.RunState{Status: store.Running, Wake: 77}
-		t.Calls = []store.Call{{Number: 1, State: store.Queued, Name: "a"}}
-		t.Closed = []int64{2}
-		t.Attempts = []store.Attempt{{Call: 1, Number: 2, Prune: 1}}
-		t.Messages = []store.Message{{Partition: f.partition, WorkflowID: other.WorkflowID, Key: "hello"}}
+		t := f.turn(run, 2, stating(store.RunState{Status: store.Running, Wake: 77}), attempting(store.Attempt{Call: 1, Number: 2, Prune: 1}),
+			sending(store.Message{Partition: f.partition, WorkflowID: other.WorkflowID, Key: "hello"}))
+		t.Calls, t.Closed = []store.Call{{Number: 1, State: store.Queued, Name: "a"}}, []int64{2}
 		hooks := 0
 		t.Hook = func(any) error { hooks++; return nil }
 		f.commits(t)
 		// Everything it wrote moves on.
-		next := f.turn(run, 3)
-		next.State = closed(store.Completed)
-		next.Closed = []int64{1}
-		next.Calls = []store.Call{{Number: 2, State: store.Queued}}
-		next.Attempts = []store.Attempt{{Call: 1, Number: 3, Prune: 2}}
-		next.Consumed = []int64{f.inbox()[0].Sequence}
+		next := f.turn(run, 3, ending(store.Completed), attempting(store.Attempt{Call: 1, Number: 3, Prune: 2}), consuming(f.inbox()...))
+		next.Calls, next.Closed = []store.Call{{Number: 2, State: store.Queued}}, []int64{1}
 		f.commits(next)
 		// A repeated commit changes none of it.
 		f.commits(t)
@@ -68,11 +61,9 @@ var commitChecks = []check{
 	{"Commit/AnotherTurnOfTheNumberIsStale", func(f *fixture) {
 		run := f.created()
 		other := f.created()
-		rival := f.turn(run, 1)
+		rival := f.turn(run, 1, ending(store.Failed), calling(store.Call{Number: 1, State: store.Queued}),
+			sending(store.Message{Partition: f.partition, WorkflowID: other.WorkflowID, Key: "no"}))
 		rival.CommitID++
-		rival.State = closed(store.Failed)
-		rival.Calls = []store.Call{{Number: 1, State: store.Queued}}
-		rival.Messages = []store.Message{{Partition: f.partition, WorkflowID: other.WorkflowID, Key: "no"}}
 		f.refuses(rival, store.ErrStale)
 		equal(f, f.find(run.ID), run)
 		equal(f, len(f.calls(run.ID))+len(f.inbox()), 0)
@@ -87,12 +78,12 @@ var commitChecks = []check{
 		f.claim()
 		for name, write := range map[string]func(t *store.Turn){
 			"history":  func(t *store.Turn) { t.Number, t.CommitID, t.Events = 2, 2, []byte("x") },
-			"state":    func(t *store.Turn) { t.State = closed(store.Failed) },
+			"state":    ending(store.Failed),
 			"create":   func(t *store.Turn) { t.Create, t.Run = &fresh, fresh.ID },
-			"call":     func(t *store.Turn) { t.Calls = []store.Call{{Number: 1, State: store.Queued}} },
+			"call":     calling(store.Call{Number: 1, State: store.Queued}),
 			"closed":   func(t *store.Turn) { t.Closed = []int64{1} },
-			"attempt":  func(t *store.Turn) { t.Attempts = []store.Attempt{{Call: 1, Number: 1}} },
-			"consumed": func(t *store.Turn) { t.Consumed = []int64{f.inbox()[0].Sequence} },
+			"attempt":  attempting(store.Attempt{Call: 1, Number: 1}),
+			"consumed": consuming(f.inbox()...),
 			"message": func(t *store.Turn) {
 				t.Number = 2
 				t.Messages = []store.Message{{Partition: f.partition, WorkflowID: other.WorkflowID, Key: "no"}}
@@ -106,17 +97,13 @@ var commitChecks = []check{
 				f.Errorf("%s under an old epoch: %v", name, err)
 			}
 		}
-		if after := f.dump(run.ID); after != before {
-			f.Errorf("before: %s\nafter:  %s", before, after)
-		}
+		equal(f, f.dump(run.ID), before)
 		f.none("", fresh.ID)
 	}},
 	{"Commit/EpochsThatNeverWereAreFenced", func(f *fixture) {
 		run := f.created()
 		for _, epoch := range []int64{0, -1, f.epoch - 1, f.epoch + 1} {
-			turn := f.turn(run, 2)
-			turn.Epoch = epoch
-			f.refuses(turn, store.ErrFenced)
+			f.refuses(f.turn(run, 2, under(epoch)), store.ErrFenced)
 		}
 	}},
 	{"Commit/FencedTurnsDoNotHinderOthers", func(f *fixture) {
@@ -146,8 +133,7 @@ var commitChecks = []check{
 		f.refuses(f.turn(run, 2), store.ErrFenced)
 	}},
 	{"Commit/NobodyOwnsAPartitionThatDoesNotExist", func(f *fixture) {
-		run := f.newRun()
-		run.Partition += 1000
+		run := f.newRun(in(f.partition + 1000))
 		t := f.first(run)
 		t.Partition = run.Partition
 		errs := f.commit(t, f.first(f.newRun()))
@@ -161,10 +147,8 @@ var commitChecks = []check{
 		}
 		theirs := f.claims(there)[0].Epoch
 		away := func() store.Turn {
-			run := f.newRun()
-			run.Partition = there
-			t := f.first(run)
-			t.Partition, t.Epoch = there, theirs
+			t := f.first(f.newRun(in(there)), under(theirs))
+			t.Partition = there
 			return t
 		}
 		stranger, old := away(), f.first(f.newRun())
@@ -188,14 +172,11 @@ var commitChecks = []check{
 		ghost := f.newRun()
 		for name, write := range map[string]func(t *store.Turn){
 			"history": func(t *store.Turn) { t.Number = 1 },
-			"state":   func(t *store.Turn) { t.State = closed(store.Failed) },
-			"call":    func(t *store.Turn) { t.Calls = []store.Call{{Number: 1, State: store.Queued}} },
-			"attempt": func(t *store.Turn) { t.Attempts = []store.Attempt{{Call: 1, Number: 1}} },
+			"state":   ending(store.Failed),
+			"call":    calling(store.Call{Number: 1, State: store.Queued}),
+			"attempt": attempting(store.Attempt{Call: 1, Number: 1}),
 		} {
-			turn := f.turn(ghost, 0)
-			write(&turn)
-			good := f.turn(known, 2)
-			errs := f.commit(turn, good)
+			errs := f.commit(f.turn(ghost, 0, write), f.turn(known, 2))
 			if !errors.Is(errs[0], store.ErrNotFound) || errs[1] != nil {
 				f.Errorf("%s of an unknown run: %v", name, errs)
 			}
@@ -287,14 +268,13 @@ var commitChecks = []check{
 	}},
 	{"Commit/OrderWithinABatch", func(f *fixture) {
 		run := f.newRun()
-		var batch []store.Turn
-		batch = append(batch, f.first(run))
+		batch := []store.Turn{f.first(run)}
 		for n := range int64(5) {
-			t := f.turn(run, n+2)
-			t.State = &store.RunState{Status: store.Running, Wake: 100 + n}
-			t.Calls = []store.Call{{Number: 1, State: store.Queued, Attempt: int(n)}}
+			t := f.turn(run, n+2, stating(store.RunState{Status: store.Running, Wake: 100 + n}))
 			if n%2 == 1 {
-				t.Calls, t.Closed = nil, []int64{1}
+				t.Closed = []int64{1}
+			} else {
+				t.Calls = []store.Call{{Number: 1, State: store.Queued, Attempt: int(n)}}
 			}
 			batch = append(batch, t)
 		}

@@ -13,8 +13,7 @@ import (
 // copyChecks are about seals and the rows of copies.
 var copyChecks = []check{
 	{"Copies/ALiveNodeRefusesTheSeal", func(f *fixture) {
-		_, is := errors.AsType[*store.InUseError](f.store.Seal(f.Context(), store.Seal{}, source, nil))
-		if !is {
+		if _, is := errors.AsType[*store.InUseError](f.store.Seal(f.Context(), store.Seal{}, source, nil)); !is {
 			f.Fatal("a database was closed under a live node")
 		}
 		f.sealed(store.Seal{})
@@ -38,10 +37,9 @@ var copyChecks = []check{
 				return f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "k", Kind: "signal"})
 			},
 			"Switch": func() error {
-				_, err := f.store.Switch(f.Context(), store.Switch{Group: f.group.Name, Kind: "activity", Name: "n", Request: "r"})
-				return err
+				return errorOf(f.store.Switch(f.Context(), store.Switch{Group: f.group.Name, Kind: "activity", Name: "n", Request: "r"}))
 			},
-			"Attend": func() error { _, err := f.store.Attend(f.Context(), f.worker("worker-1")); return err },
+			"Attend": func() error { return errorOf(f.store.Attend(f.Context(), f.worker("worker-1"))) },
 			"Join":   func() error { return f.store.Join(f.Context(), f.describe("node-2")) },
 		}
 		for name, write := range writes {
@@ -108,8 +106,7 @@ var copyChecks = []check{
 		equal(f, must(there.store.Secret(f.Context()))(f), all.Facts.Secret)
 
 		f.must(there.store.Join(f.Context(), f.describe("node-3")))
-		there.node = "node-3"
-		there.epoch = 0
+		there.node, there.epoch = "node-3", 0
 		there.claim()
 		for _, w := range all.Runs {
 			if w.Run.Partition != there.partition || w.Run.ID == "" {
@@ -119,8 +116,7 @@ var copyChecks = []check{
 			equal(f, there.calls(w.Run.ID), f.calls(w.Run.ID))
 			equal(f, there.attempts(w.Run.ID), f.attempts(w.Run.ID))
 		}
-		_, is := errors.AsType[*store.ConflictError](there.store.Create(f.Context(), f.again(all.Runs[0].Run)))
-		if !is {
+		if _, is := errors.AsType[*store.ConflictError](there.store.Create(f.Context(), f.again(all.Runs[0].Run))); !is {
 			f.Error("the workflow ID of a copied run is free")
 		}
 	}},
@@ -135,8 +131,7 @@ var copyChecks = []check{
 			f.Fatal("a run was inserted twice")
 		}
 		f.sealed(target)
-		_, err := f.store.Find(f.Context(), fresh.Run.Partition, "", "fresh")
-		f.is(err, store.ErrNotFound)
+		f.is(errorOf(f.store.Find(f.Context(), fresh.Run.Partition, "", "fresh")), store.ErrNotFound)
 	}},
 }
 
@@ -153,9 +148,7 @@ func (f *fixture) sealed(want store.Seal) {
 
 // again returns a run that is not on record and has the workflow ID of another.
 func (f *fixture) again(r store.Run) store.Run {
-	other := f.newRun()
-	other.Partition, other.WorkflowID, other.Group = r.Partition, r.WorkflowID, r.Group
-	return other
+	return f.newRun(in(r.Partition), rivaling(r), func(other *store.Run) { other.Group = r.Group })
 }
 
 // fillForCopy makes rows of every kind, and leaves.
@@ -165,21 +158,19 @@ func (f *fixture) fillForCopy() {
 	for i, at := range []*fixture{f, there} {
 		for n := range 3 {
 			run := at.newRun()
-			first := at.first(run)
+			first := at.first(run, counting(store.Tally{TallyKey: tallyOf(int64(i), "charge"), Failed: 1}))
 			first.Events = []byte{0, 1, byte(n)}
 			first.Attributes = &[]store.Attribute{{Name: "tenant", Value: fmt.Sprint(n)}}
 			first.Calls = []store.Call{{Number: 1, State: store.Backoff, Name: "charge", Attempt: 2, Due: 99, Data: []byte("{}")}}
 			first.Attempts = []store.Attempt{{Call: 1, Number: 1, Name: "charge", Outcome: "failed", ErrorType: "e", Reason: "backoff", Started: 1, Ended: 2, Data: []byte(`\x`)}}
 			first.Offered = []store.Task{{TaskRef: store.TaskRef{Number: 2, Attempt: 1}, WorkflowID: run.WorkflowID, Queue: "q", Name: "ship", Offered: 5, Data: []byte("work")}}
-			first.Tallies = []store.Tally{{TallyKey: store.TallyKey{Bucket: int64(i), Type: "order", Name: "charge"}, Failed: 1}}
 			at.commits(first)
-			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "b", Kind: "signal", Data: []byte("1")}))
-			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "a", Kind: "signal", Data: []byte("2")}))
+			for _, key := range []string{"b", "a"} {
+				f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: key, Kind: "signal", Data: []byte(key)}))
+			}
 			if n == 0 { // the chain continues
-				next := at.newRunOfChain(run)
-				second := at.turn(run, 2)
-				second.State, second.Create = closed(store.Continued), &next
-				at.commits(second)
+				next := at.newRun(following(run))
+				at.commits(at.turn(run, 2, continuing(next)))
 			}
 		}
 	}

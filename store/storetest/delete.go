@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/perdure/perdure/store"
@@ -11,14 +10,12 @@ import (
 var deleteChecks = []check{
 	{"Delete/ARunGoesWithAllThatBelongsToIt", func(f *fixture) {
 		var all []store.Run
+		inLyon := []store.Attribute{{Name: "city", Value: "Lyon"}}
 		for range 3 {
-			run := f.newRun()
-			run.Attributes = []store.Attribute{{Name: "city", Value: "Lyon"}}
-			t := f.first(run)
-			t.Calls = []store.Call{{Number: 1, State: store.Backoff, Due: 5}}
-			t.Attempts = []store.Attempt{{Call: 1, Number: 1, Name: "a", Outcome: "failed", ErrorType: "net", Ended: 3}}
 			left := task(1, 1) // by an owner that could not read its run
-			left.WorkflowID = run.WorkflowID
+			run := f.newRun(func(r *store.Run) { r.Attributes, left.WorkflowID = inLyon, r.WorkflowID })
+			t := f.first(run, calling(store.Call{Number: 1, State: store.Backoff, Due: 5}))
+			t.Attempts = []store.Attempt{{Call: 1, Number: 1, Name: "a", Outcome: "failed", ErrorType: "net", Ended: 3}}
 			t.Offered = []store.Task{left}
 			f.commits(t)
 			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: "alone"}))
@@ -32,7 +29,7 @@ var deleteChecks = []check{
 		equal(f, f.deletes(store.Deletion{Partition: f.partition, Runs: ids}), 1) // one is open, one does not exist
 		equal(f, f.deletes(store.Deletion{Partition: f.partition, Runs: ids}), 0)
 		equal(f, f.list(store.Filter{}), []string{all[2].ID, all[1].ID})
-		equal(f, f.list(store.Filter{Attributes: []store.Attribute{{Name: "city", Value: "Lyon"}}}), []string{all[2].ID, all[1].ID})
+		equal(f, f.list(store.Filter{Attributes: inLyon}), []string{all[2].ID, all[1].ID})
 		f.none(all[0].WorkflowID, "")
 		equal(f, len(f.history(all[0].ID)), 0)
 		equal(f, len(f.calls(all[0].ID)), 0)
@@ -45,24 +42,18 @@ var deleteChecks = []check{
 		equal(f, slices.ContainsFunc(inbox, func(m store.Message) bool { return m.Run == all[1].ID }), true)
 
 		// The ID is free for another run, of another chain.
-		again := f.newRun()
-		again.WorkflowID = all[0].WorkflowID
-		f.must(f.store.Create(f.Context(), again))
+		again := f.started(rivaling(all[0]))
 		equal(f, f.find(again.ID).WorkflowID, all[0].WorkflowID)
 	}},
 	{"Delete/TheEarlierRunOfAChainLeavesTheLatest", func(f *fixture) {
 		run := f.created()
-		next := f.newRunOfChain(run)
-		end := f.turn(run, 2)
-		end.State, end.Create = closed(store.Continued), &next
-		f.commits(end)
+		next := f.newRun(following(run))
+		f.commits(f.turn(run, 2, continuing(next)))
 		equal(f, f.deletes(store.Deletion{Partition: f.partition, Runs: []string{run.ID, next.ID}}), 1)
 		equal(f, f.latest(run.WorkflowID).ID, next.ID)
 	}},
 	{"Delete/CountersAndSwitchesOfLongAgo", func(f *fixture) {
-		t := f.first(f.newRun())
-		t.Tallies = []store.Tally{{TallyKey: store.TallyKey{Bucket: 100, Type: "t", Name: "n"}, FirstTry: 1}, {TallyKey: store.TallyKey{Bucket: 200, Type: "t", Name: "n"}, FirstTry: 2}}
-		f.commits(t)
+		f.commits(f.first(f.newRun(), counting(store.Tally{TallyKey: tallyOf(100, "n"), FirstTry: 1}, store.Tally{TallyKey: tallyOf(200, "n"), FirstTry: 2})))
 		off := f.switches(store.Switch{Name: "charge", Off: true, Request: "1"})
 		on := f.switches(store.Switch{Name: "charge", Request: "2"})
 		ship := f.switches(store.Switch{Name: "ship", Off: true, Request: "3"})
@@ -81,9 +72,7 @@ var deleteChecks = []check{
 	}},
 	{"Delete/WhatNobodyCouldMeanIsRefused", func(f *fixture) {
 		for _, d := range []store.Deletion{{Partition: -1}, {Runs: []string{"\xff"}}, {TalliesBefore: -1}, {SwitchesBefore: -1}} {
-			if _, err := f.store.Delete(f.Context(), d); err == nil || errors.Is(err, store.ErrNotFound) {
-				f.Errorf("%+v: %v", d, err)
-			}
+			f.malformed(errorOf(f.store.Delete(f.Context(), d)))
 		}
 	}},
 }

@@ -17,6 +17,8 @@ var (
 	aWake       = rapid.SampledFrom([]int64{store.Hot, store.Hot, store.Never, 10, 20, 30, store.InLine(0, 5000), store.InLine(7, 9000), store.InLineByKey, store.InLineByKey})
 	someBytes   = rapid.SampledFrom([][]byte{nil, []byte("text"), {0xff, 0}, []byte("ü")})
 	aWord       = rapid.SampledFrom([]string{"", "a", "b"})
+	someOf      = rapid.SampledFrom([][]int{{0}, {1}, {0, 1}, {1, 0, 1}, {}}) // the partitions, in any order
+	anID        = rapid.Custom(func(t *rapid.T) string { return aRun(t, aPartition(t), "run") })
 	anOutcome   = rapid.SampledFrom([]string{"failed", store.OutcomeCompleted})
 )
 
@@ -37,9 +39,12 @@ func aRun(t *rapid.T, partition int, label string) string {
 
 func aPartition(t *rapid.T) int { return rapid.SampledFrom(worldPartitions).Draw(t, "partition") }
 
-// aSet is some of the partitions, in any order.
-func aSet(t *rapid.T) []int {
-	return rapid.SampledFrom([][]int{{0}, {1}, {0, 1}, {1, 0, 1}, {}}).Draw(t, "partitions")
+func aSet(t *rapid.T) []int { return someOf.Draw(t, "partitions") }
+
+// maybe is half of the time the zero value, which asks for nothing.
+func maybe[T any](of *rapid.Generator[T]) *rapid.Generator[T] {
+	var none T
+	return rapid.OneOf(rapid.Just(none), of)
 }
 
 func aNewRun(t *rapid.T, partition int) store.Run {

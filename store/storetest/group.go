@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/perdure/perdure/store"
 )
@@ -36,30 +35,23 @@ var groupChecks = []check{
 	}},
 	{"Group/NamesThatNobodyCanKeepAreRefused", func(f *fixture) {
 		for _, name := range []string{"\xff", "a\x00b"} {
-			_, err := f.store.Group(f.Context(), name)
-			f.malformed(err)
+			f.malformed(errorOf(f.store.Group(f.Context(), name)))
 		}
 	}},
 	{"Group/ManyMakeItAtOnce", func(f *fixture) {
 		const makers = 8
 		var made [makers][4]store.Group
-		var wg sync.WaitGroup
-		for i := range makers {
+		atOnce(makers, func(i int) {
 			s := f.store
 			if i%2 == 1 {
 				s = f.open()
 			}
-			wg.Go(func() {
-				for j := range made[i] {
-					g, err := s.Group(f.Context(), fmt.Sprint("group ", (i+j)%4))
-					if err != nil {
-						f.Error(err)
-					}
-					made[i][(i+j)%4] = g
-				}
-			})
-		}
-		wg.Wait()
+			for j := range made[i] {
+				g, err := s.Group(f.Context(), fmt.Sprint("group ", (i+j)%4))
+				f.well(err)
+				made[i][(i+j)%4] = g
+			}
+		})
 		for i := range makers {
 			equal(f, made[i], made[0])
 		}
@@ -73,9 +65,7 @@ var groupChecks = []check{
 	}},
 	{"Group/OneWorkflowIDInTwoGroupsIsTwoRuns", func(f *fixture) {
 		run, there := f.created(), f.makeGroup("another group")
-		twin := f.newRun()
-		twin.Partition, twin.Group, twin.WorkflowID = there.First, there.Name, run.WorkflowID
-		f.must(f.store.Create(f.Context(), twin))
+		twin := f.started(in(there.First), rivaling(run), func(r *store.Run) { r.Group = there.Name })
 		for _, r := range []store.Run{run, twin} {
 			equal(f, *must(f.store.Find(f.Context(), r.Partition, run.WorkflowID, ""))(f), r)
 			f.must(f.store.Post(f.Context(), store.Message{Partition: r.Partition, WorkflowID: r.WorkflowID, Key: "k"}))

@@ -15,9 +15,7 @@ const brief = 100 * time.Millisecond
 var leaseChecks = []check{
 	{"Lease/MustBePositive", func(f *fixture) {
 		for _, lease := range []time.Duration{0, -time.Second} {
-			node := f.describe("malformed")
-			node.Lease = lease
-			f.malformed(f.store.Join(f.Context(), node))
+			f.malformed(f.store.Join(f.Context(), f.describe("malformed", leased(lease))))
 		}
 	}},
 	{"Lease/LivingNodesKeepWhatTheyOwn", func(f *fixture) {
@@ -44,9 +42,7 @@ var leaseChecks = []check{
 		equal(f, rival.member(f.node).Owned, 1)
 	}},
 	{"Lease/MembersSeeEachOther", func(f *fixture) {
-		stranger := f.describe("of another group")
-		stranger.Group = f.makeGroup("another group").Name
-		f.peer(stranger)
+		f.peer(f.describe("of another group", grouped(f.makeGroup("another group"))))
 		rival := f.peer(f.describe("a-rival"))
 		for _, node := range []*fixture{f, rival} {
 			m := node.renew()
@@ -132,18 +128,15 @@ var leaseChecks = []check{
 		const rivals = 6
 		f.must(f.store.Release(f.Context(), f.node, []int{f.partition}))
 		var won atomic.Int32
-		var wg sync.WaitGroup
-		for i := range rivals {
-			rival := f.peer(f.describe(string(rune('a' + i))))
-			wg.Go(func() {
-				owned, err := rival.store.Claim(f.Context(), rival.node, []int{f.partition})
-				if err != nil {
-					f.Error(err)
-				}
-				won.Add(int32(len(owned)))
-			})
+		var peers [rivals]*fixture
+		for i := range peers {
+			peers[i] = f.peer(f.describe(string(rune('a' + i))))
 		}
-		wg.Wait()
+		atOnce(rivals, func(i int) {
+			owned, err := peers[i].store.Claim(f.Context(), peers[i].node, []int{f.partition})
+			f.well(err)
+			won.Add(int32(len(owned)))
+		})
 		equal(f, won.Load(), 1)
 		equal(f, len(f.owners()), 2)
 	}},
@@ -152,10 +145,8 @@ var leaseChecks = []check{
 // dying is a node with a brief lease, which owns our partition.
 func (f *fixture) dying(id string) *fixture {
 	f.Helper()
-	node := f.describe(id)
-	node.Lease = brief
 	f.must(f.store.Release(f.Context(), f.node, []int{f.partition}))
-	dying := f.peer(node)
+	dying := f.peer(f.describe(id, leased(brief)))
 	dying.claim()
 	return dying
 }
@@ -175,10 +166,7 @@ func testNobodyIsTakenOverEarly(f *fixture) {
 		for range 40 {
 			asked := time.Now()
 			m, err := renewing.tryRenew()
-			if err != nil {
-				f.Error(err)
-			}
-			if err != nil || stop.Load() {
+			if !f.well(err) || stop.Load() {
 				return
 			}
 			answered.Store(m.Now - int64(time.Since(asked)))

@@ -69,12 +69,8 @@ var ledgerChecks = []check{
 			}
 			f.attempted(run, a)
 		}
-		var kept []int
-		for _, e := range f.ledger(store.LedgerFilter{}) {
-			equal(f, e.Prune, 0)
-			kept = append(kept, e.Number)
-		}
-		equal(f, kept, []int{5, 4, 1})
+		kept := each(f.ledger(store.LedgerFilter{}), func(e store.LedgerEntry) [2]int { return [2]int{e.Number, e.Prune} })
+		equal(f, kept, [][2]int{{5, 0}, {4, 0}, {1, 0}})
 		equal(f, must(f.store.Errors(f.Context(), store.LedgerFilter{}))(f)[0].Attempts, 3)
 	}},
 	{"Ledger/ErrorsAreGrouped", func(f *fixture) {
@@ -106,8 +102,7 @@ func (f *fixture) manyAttempts() []store.LedgerEntry {
 			here = other
 		}
 		run := here.newRun()
-		run.Type = word("type", 2)
-		run.Attributes = append(kinds(i/2%2), store.Attribute{Name: "for all", Value: "it"})
+		run.Type, run.Attributes = word("type", 2), append(kinds(i/2%2), store.Attribute{Name: "for all", Value: "it"})
 		t := here.first(run)
 		for call := int64(1); call <= 4; call++ {
 			name, ended := word("name", 3), int64(random.IntN(10))
@@ -146,8 +141,7 @@ func (f *fixture) other() *fixture {
 	group := f.makeGroup("another group")
 	o := *f
 	o.partition = group.First
-	node := f.describe("node of another group")
-	node.Group = group.Name
+	node := f.describe("node of another group", grouped(group))
 	if f.store.Info().Shared {
 		f.must(f.store.Join(f.Context(), node))
 		o.node = node.ID
@@ -160,9 +154,7 @@ func (f *fixture) other() *fixture {
 // attempted writes an attempt with the next turn of a run.
 func (f *fixture) attempted(run store.Run, a store.Attempt) {
 	f.Helper()
-	t := f.turn(run, int64(len(f.history(run.ID)))+1)
-	t.Attempts = []store.Attempt{a}
-	f.commits(t)
+	f.commits(f.turn(run, int64(len(f.history(run.ID)))+1, attempting(a)))
 }
 
 func (f *fixture) ledger(filter store.LedgerFilter) []store.LedgerEntry {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/store"
@@ -24,17 +25,13 @@ var lifeChecks = []check{
 	}},
 	{"Life/ReopenKeepsEverything", func(f *fixture) {
 		run := f.newRun()
-		t := f.first(run)
-		t.Calls = []store.Call{{Number: 1, State: store.Queued}}
-		t.Attempts = []store.Attempt{{Call: 1, Number: 1}}
+		t := f.first(run, calling(store.Call{Number: 1, State: store.Queued}), attempting(store.Attempt{Call: 1, Number: 1}))
 		f.commits(t)
-		f.must(f.store.Create(f.Context(), f.newRun()))
+		f.started()
 		before := f.dump(run.ID)
 		owners := f.owners()
 		f.reopen()
-		if after := f.dump(run.ID); after != before {
-			f.Fatalf("before: %s\nafter:  %s", before, after)
-		}
+		equal(f, f.dump(run.ID), before)
 		for i, o := range f.owners() {
 			o.Ended, o.Over = owners[i].Ended, owners[i].Over // a process may be known to be over when it closes the database
 			equal(f, o, owners[i])
@@ -45,7 +42,7 @@ var lifeChecks = []check{
 		f.commits(t)
 		f.commits(f.turn(run, 2))
 		last := f.inbox()[0].Sequence
-		f.must(f.store.Create(f.Context(), f.newRun()))
+		f.started()
 		if next := f.inbox()[1].Sequence; next <= last {
 			f.Errorf("number %d after %d", next, last)
 		}
@@ -71,41 +68,23 @@ var lifeChecks = []check{
 	}},
 	{"Life/CloseWhileInUse", func(f *fixture) {
 		run := f.created()
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				for {
-					_, err := f.store.Load(f.Context(), f.partition, run.ID)
-					if errors.Is(err, store.ErrStoreClosed) {
-						return
-					}
-					if err != nil {
-						f.Error(err)
-						return
-					}
-				}
-			})
-			wg.Go(func() {
-				for {
-					_, err := f.store.Commit(f.Context(), []store.Turn{f.first(f.newRun())})
-					if errors.Is(err, store.ErrStoreClosed) {
-						return
-					}
-					if err != nil {
-						f.Error(err)
-						return
-					}
-				}
-			})
+		uses := []func() error{
+			func() error { return errorOf(f.store.Load(f.Context(), f.partition, run.ID)) },
+			func() error { return errorOf(f.store.Commit(f.Context(), []store.Turn{f.first(f.newRun())})) },
 		}
-		for range 2 {
-			wg.Go(func() {
-				if err := f.store.Close(); err != nil {
-					f.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		atOnce(10, func(i int) {
+			if i >= 8 {
+				f.well(f.store.Close())
+				return
+			}
+			var err error
+			for err == nil {
+				err = uses[i%2]()
+			}
+			if !errors.Is(err, store.ErrStoreClosed) {
+				f.Error(err)
+			}
+		})
 	}},
 	{"Life/ManyCommittersAndReaders", func(f *fixture) {
 		const committers, turns = 6, 12
@@ -116,14 +95,12 @@ var lifeChecks = []check{
 			wg.Go(func() {
 				for stop.Err() == nil {
 					runs, err := client.List(f.Context(), store.Filter{Limit: 5})
-					if err != nil {
-						f.Error(err)
+					if !f.well(err) {
 						return
 					}
 					for _, r := range runs {
 						record, err := client.Load(f.Context(), f.partition, r.ID)
-						if err != nil {
-							f.Error(err)
+						if !f.well(err) {
 							return
 						}
 						for i, t := range record.Turns {
@@ -138,29 +115,19 @@ var lifeChecks = []check{
 				}
 			})
 		}
-		var work sync.WaitGroup
-		for range committers {
+		atOnce(committers, func(int) {
 			run := f.newRun()
-			work.Go(func() {
-				for n := int64(1); n <= turns; n++ {
-					t := f.turn(run, n)
-					if n == 1 {
-						t.Create = &run
-					}
-					t.State = &store.RunState{Status: store.Running, Wake: n}
-					result, err := f.store.Commit(f.Context(), []store.Turn{t, t})
-					if err = errors.Join(append(result.Errors, err)...); err != nil {
-						f.Error(err)
-						return
-					}
-					if err := client.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: fmt.Sprint(n)}); err != nil {
-						f.Error(err)
-						return
-					}
+			for n := int64(1); n <= turns; n++ {
+				t := f.turn(run, n, stating(store.RunState{Status: store.Running, Wake: n}))
+				if n == 1 {
+					t.Create = &run
 				}
-			})
-		}
-		work.Wait()
+				m := store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: fmt.Sprint(n)}
+				if !f.well(f.tried(t, t)) || !f.well(client.Post(f.Context(), m)) {
+					return
+				}
+			}
+		})
 		cancel()
 		wg.Wait()
 		inbox := f.inbox()
@@ -174,33 +141,22 @@ var lifeChecks = []check{
 	{"Life/RivalsForOneWorkflowID", func(f *fixture) {
 		const rivals = 8
 		template := f.newRun()
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		won := 0
-		for i := range rivals {
-			run := f.newRun()
-			run.WorkflowID = template.WorkflowID
-			wg.Go(func() {
-				var err error
-				if i%2 == 0 {
-					err = f.store.Create(f.Context(), run)
-				} else {
-					var result store.Result
-					result, err = f.store.Commit(f.Context(), []store.Turn{f.first(run)})
-					err = errors.Join(append(result.Errors, err)...)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				var conflict *store.ConflictError
-				if err == nil {
-					won++
-				} else if !errors.As(err, &conflict) {
-					f.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		equal(f, won, 1)
+		var won atomic.Int32
+		atOnce(rivals, func(i int) {
+			run := f.newRun(rivaling(template))
+			var err error
+			if i%2 == 0 {
+				err = f.store.Create(f.Context(), run)
+			} else {
+				err = f.tried(f.first(run))
+			}
+			if err == nil {
+				won.Add(1)
+			} else if _, is := errors.AsType[*store.ConflictError](err); !is {
+				f.Error(err)
+			}
+		})
+		equal(f, won.Load(), 1)
 	}},
 }
 
@@ -219,23 +175,43 @@ func verbs(ctx context.Context, s store.Store, run store.Run, p int) map[string]
 	_, errs["Take"] = s.Take(ctx, p, "asker")
 	_, errs["Group"] = s.Group(ctx, "g")
 	_, errs["Secret"] = s.Secret(ctx)
-	_, errs["Due"] = s.Due(ctx, []int{p}, 0, 1, 1)
-	_, errs["Inbox"] = s.Inbox(ctx, []int{p}, store.InboxRead{Limit: 1})
 	_, errs["Posted"] = s.Posted(ctx, p, "asker")
-	_, errs["Load"] = s.Load(ctx, p, run.ID)
-	_, errs["Find"] = s.Find(ctx, p, "", run.ID)
 	_, errs["Ended"] = s.Ended(ctx, []store.RunRef{{Partition: p, Run: run.ID}})
-	_, errs["List"] = s.List(ctx, store.Filter{})
-	_, errs["History"] = s.History(ctx, p, run.ID, 0, 0)
-	_, errs["Calls"] = s.Calls(ctx, p, run.ID)
-	_, errs["Waiting"] = s.Waiting(ctx, store.CallFilter{})
-	_, errs["Attempts"] = s.Attempts(ctx, p, run.ID, store.AttemptRange{})
-	_, errs["Ledger"] = s.Ledger(ctx, store.LedgerFilter{})
-	_, errs["Errors"] = s.Errors(ctx, store.LedgerFilter{})
-	_, errs["Tallies"] = s.Tallies(ctx, store.TallyFilter{})
-	_, errs["Owners"] = s.Owners(ctx, p)
 	_, errs["Nodes"] = s.Nodes(ctx)
 	_, errs["Floor"] = s.Floor(ctx, nil, "", 1)
-	_, errs["Counts"] = s.Counts(ctx, nil, 0)
+	for name, l := range looks(ctx, s, run, p) {
+		errs[name] = l.err
+	}
 	return errs
+}
+
+// look is how much a verb has found.
+type look struct {
+	held int
+	err  error
+}
+
+func looked[T any](found []T, err error) look { return look{len(found), err} }
+
+// looks asks the verbs that look at what a partition holds, of a run or of all.
+func looks(ctx context.Context, s store.Store, run store.Run, p int) map[string]look {
+	_, find := s.Find(ctx, p, run.WorkflowID, "")
+	_, load := s.Load(ctx, p, run.ID)
+	counts, counted := s.Counts(ctx, []int{p}, 0)
+	return map[string]look{
+		"Find":     {0, find},
+		"Load":     {0, load},
+		"Counts":   {len(counts.Runs), counted},
+		"History":  looked(s.History(ctx, p, run.ID, 0, 0)),
+		"Calls":    looked(s.Calls(ctx, p, run.ID)),
+		"Attempts": looked(s.Attempts(ctx, p, run.ID, store.AttemptRange{})),
+		"Owners":   looked(s.Owners(ctx, p)),
+		"Due":      looked(s.Due(ctx, []int{p}, -1, store.Never, 0)),
+		"Inbox":    looked(s.Inbox(ctx, []int{p}, store.InboxRead{})),
+		"List":     looked(s.List(ctx, store.Filter{Partitions: []int{p}})),
+		"Ledger":   looked(s.Ledger(ctx, store.LedgerFilter{Partitions: []int{p}})),
+		"Errors":   looked(s.Errors(ctx, store.LedgerFilter{Partitions: []int{p}})),
+		"Tallies":  looked(s.Tallies(ctx, store.TallyFilter{Partitions: []int{p}})),
+		"Waiting":  looked(s.Waiting(ctx, store.CallFilter{Partitions: []int{p}, State: store.Backoff})),
+	}
 }

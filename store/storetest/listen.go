@@ -22,11 +22,7 @@ var listenChecks = []check{
 			for _, speak := range []func() error{
 				func() error { return client.Create(f.Context(), f.newRun()) },
 				func() error { return f.store.Create(f.Context(), f.newRun()) },
-				func() error {
-					run := f.newRun()
-					run.Wake = store.InLine(0, run.Created)
-					return client.Create(f.Context(), run)
-				},
+				func() error { return client.Create(f.Context(), f.newRun(waking(store.InLine(0, 1_000_000)))) },
 				func() error {
 					return client.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "a"})
 				},
@@ -58,8 +54,7 @@ var listenChecks = []check{
 				l.expect(store.NewsNodes)
 			}
 			node = next.ID
-			_, err := f.store.Claim(f.Context(), node, []int{f.partition})
-			f.must(err)
+			f.must(errorOf(f.store.Claim(f.Context(), node, []int{f.partition})))
 		}
 	}},
 	{"Listen/EndsWithItsContext", func(f *fixture) {
@@ -107,8 +102,21 @@ func (f *fixture) listen(s store.Store) *listening {
 // expect waits until all of the news was heard, be it in several calls.
 func (l *listening) expect(news store.News) {
 	l.f.Helper()
+	l.until(news, func(missing store.News) bool { return missing == 0 })
+}
+
+// expectOne waits until one of the kinds of news was heard: who cannot tell them apart
+// says the more urgent.
+func (l *listening) expectOne(of store.News) {
+	l.f.Helper()
+	l.until(of, func(missing store.News) bool { return missing != of })
+}
+
+// until waits until enough of the news was heard.
+func (l *listening) until(news store.News, enough func(missing store.News) bool) {
+	l.f.Helper()
 	late := time.After(30 * time.Second) // it should be 100 ms
-	for missing := news; missing != 0; {
+	for missing := news; !enough(missing); {
 		select {
 		case heard := <-l.heard:
 			missing &^= heard
@@ -116,25 +124,6 @@ func (l *listening) expect(news store.News) {
 			l.f.Fatalf("Listen ended: %v", err)
 		case <-late:
 			l.f.Fatalf("of news %b, %b was not heard", news, missing)
-		}
-	}
-}
-
-// expectOne waits until one of the kinds of news was heard: who cannot tell them apart
-// says the more urgent.
-func (l *listening) expectOne(of store.News) {
-	l.f.Helper()
-	late := time.After(30 * time.Second)
-	for {
-		select {
-		case heard := <-l.heard:
-			if heard&of != 0 {
-				return
-			}
-		case err := <-l.ended:
-			l.f.Fatalf("Listen ended: %v", err)
-		case <-late:
-			l.f.Fatalf("none of the news %b was heard", of)
 		}
 	}
 }

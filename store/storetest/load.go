@@ -10,13 +10,11 @@ import (
 var loadChecks = []check{
 	{"Load/EverythingOfARun", func(f *fixture) {
 		run := f.newRun()
-		first, second := f.first(run), f.turn(run, 2)
-		second.Calls = []store.Call{{Number: 3, State: store.Backoff, Name: "charge", Attempt: 2, Due: 55, Data: []byte("x")}}
+		call := store.Call{Number: 3, State: store.Backoff, Name: "charge", Attempt: 2, Due: 55, Data: []byte("x")}
+		first, second := f.first(run), f.turn(run, 2, calling(call))
 		f.commits(f.first(f.newRun()), first, second, f.first(f.newRun()))
-		record := f.load(run.ID)
-		call := second.Calls[0]
 		call.Partition, call.Run = f.partition, run.ID
-		equal(f, record, store.Record{Run: run, Turns: []store.TurnRow{row(first), row(second)}, Calls: []store.Call{call}})
+		equal(f, f.load(run.ID), store.Record{Run: run, Turns: []store.TurnRow{row(first), row(second)}, Calls: []store.Call{call}})
 	}},
 	{"Load/CallsThatShareARow", func(f *fixture) {
 		run := f.newRun()
@@ -44,30 +42,26 @@ var loadChecks = []check{
 		equal(f, got[0].First, 0)
 	}},
 	{"Load/UnknownRun", func(f *fixture) {
-		_, err := f.store.Load(f.Context(), f.partition, "nobody")
-		f.is(err, store.ErrNotFound)
+		f.is(errorOf(f.store.Load(f.Context(), f.partition, "nobody")), store.ErrNotFound)
 	}},
 	{"Load/RunWithoutHistory", func(f *fixture) {
-		run := f.newRun()
-		f.must(f.store.Create(f.Context(), run))
+		run := f.started()
 		equal(f, f.load(run.ID), store.Record{Run: run})
 	}},
 	{"Load/RunsByTheirIDs", func(f *fixture) { // a store may keep IDs of this form in another one
 		const form = "0198c1d2-0000-7000-8000-0000000000%02x"
 		for i := range 3 {
-			run := f.newRun()
-			run.ID = fmt.Sprintf(form, 16*(i+1))
-			f.must(f.store.Create(f.Context(), run))
+			f.started(func(r *store.Run) { r.ID = fmt.Sprintf(form, 16*(i+1)) })
 		}
 		for i := range 3 {
-			for filter, want := range map[string]store.Filter{
-				"above what is below it": {Above: fmt.Sprintf(form, 16*(i+1)-1)}, "above it": {Above: fmt.Sprintf(form, 16*(i+1))}, "before it": {Before: fmt.Sprintf(form, 16*(i+1))},
-				"up to it": {Before: fmt.Sprintf(form, 16*(i+1)+1)},
-			} {
-				want.Partitions = []int{f.partition}
-				listed := f.list(want)
-				if n := map[string]int{"above what is below it": 3 - i, "above it": 2 - i, "before it": i, "up to it": i + 1}[filter]; len(listed) != n {
-					f.Errorf("%s there are %d runs, want %d", filter, len(listed), n)
+			at := func(offset int) string { return fmt.Sprintf(form, 16*(i+1)+offset) }
+			for _, c := range []struct {
+				filter store.Filter
+				want   int
+			}{{store.Filter{Above: at(-1)}, 3 - i}, {store.Filter{Above: at(0)}, 2 - i}, {store.Filter{Before: at(0)}, i}, {store.Filter{Before: at(1)}, i + 1}} {
+				c.filter.Partitions = []int{f.partition}
+				if listed := f.list(c.filter); len(listed) != c.want {
+					f.Errorf("by %+v there are %d runs, want %d", c.filter, len(listed), c.want)
 				}
 			}
 		}

@@ -115,14 +115,13 @@ func kind(err error) string {
 			return known.Error()
 		}
 	}
-	var conflict *store.ConflictError
-	var hook *store.HookError
-	switch {
-	case err == nil:
+	if err == nil {
 		return "none"
-	case errors.As(err, &conflict):
+	}
+	if conflict, is := errors.AsType[*store.ConflictError](err); is {
 		return "conflict with " + conflict.Existing.ID
-	case errors.As(err, &hook):
+	}
+	if _, is := errors.AsType[*store.HookError](err); is {
 		return "hook"
 	}
 	return "other"
@@ -231,33 +230,15 @@ func (l *lockstep) take(t *rapid.T) {
 }
 
 func (l *lockstep) list(t *rapid.T) {
-	filter := store.Filter{Limit: rapid.IntRange(0, 3).Draw(t, "limit")}
-	if rapid.Bool().Draw(t, "by status") {
-		filter.Status = rapid.SliceOfN(aStatus, 1, 3).Draw(t, "statuses")
-	}
-	if rapid.Bool().Draw(t, "by prefix") {
-		filter.IDPrefix = rapid.SampledFrom([]string{"w", "w1", "x"}).Draw(t, "prefix")
-	}
-	if rapid.Bool().Draw(t, "by call") {
-		filter.Call = store.Backoff
-	}
-	if rapid.Bool().Draw(t, "by error") {
-		filter.ErrorType = "a"
-	}
-	if rapid.Bool().Draw(t, "page") {
-		filter.Before = aRun(t, aPartition(t), "before")
-	}
-	if rapid.Bool().Draw(t, "only above") {
-		filter.Above = aRun(t, aPartition(t), "above")
-	}
-	if rapid.Bool().Draw(t, "by attributes") {
-		filter.Attributes = rapid.SliceOfN(anAttribute, 1, 2).Draw(t, "attributes")
+	filter := store.Filter{
+		Limit: rapid.IntRange(0, 3).Draw(t, "limit"), Status: maybe(rapid.SliceOfN(aStatus, 1, 3)).Draw(t, "statuses"),
+		IDPrefix: maybe(rapid.SampledFrom([]string{"w", "w1", "x"})).Draw(t, "prefix"),
+		Call:     maybe(rapid.Just(store.Backoff)).Draw(t, "call"), ErrorType: maybe(rapid.Just("a")).Draw(t, "error"),
+		Before: maybe(anID).Draw(t, "before"), Above: maybe(anID).Draw(t, "above"),
+		Attributes: maybe(rapid.SliceOfN(anAttribute, 1, 2)).Draw(t, "attributes"), Partitions: maybe(someOf).Draw(t, "partitions"),
 	}
 	if rapid.Bool().Draw(t, "by time") {
 		filter.Since, filter.Until = time.Unix(0, rapid.Int64Range(6, 8).Draw(t, "since")), time.Unix(0, rapid.Int64Range(7, 9).Draw(t, "until"))
-	}
-	if rapid.Bool().Draw(t, "by partition") {
-		filter.Partitions = aSet(t)
 	}
 	both(l, fmt.Sprintf("List by %+v", filter), func(s store.Store) ([]store.Run, error) { return s.List(l.ctx, filter) })
 	each := rapid.IntRange(0, 4).Draw(t, "each")
@@ -295,15 +276,10 @@ func (l *lockstep) ledger(t *rapid.T) {
 	filter := store.LedgerFilter{
 		Name: aWord.Draw(t, "name"), ErrorType: aWord.Draw(t, "error"), From: rapid.Int64Range(0, 2).Draw(t, "from"), Until: rapid.Int64Range(0, 4).Draw(t, "until"),
 		Latest: rapid.Bool().Draw(t, "latest"), Above: rapid.IntRange(0, 2).Draw(t, "above"), Limit: rapid.IntRange(0, 3).Draw(t, "limit"),
-	}
-	if rapid.Bool().Draw(t, "by type") {
-		filter.Type = "type of " + aWorkflow.Draw(t, "type")
-	}
-	if rapid.Bool().Draw(t, "by partition") {
-		filter.Partitions = aSet(t)
+		Type: maybe(rapid.SampledFrom([]string{"type of w1", "type of w2", "type of w3"})).Draw(t, "type"), Partitions: maybe(someOf).Draw(t, "partitions"),
 	}
 	if rapid.Bool().Draw(t, "page") {
-		filter.Before = &store.LedgerKey{Ended: rapid.Int64Range(0, 3).Draw(t, "ended"), Run: aRun(t, aPartition(t), "before"), Call: rapid.Int64Range(1, 2).Draw(t, "of"), Number: 2}
+		filter.Before = &store.LedgerKey{Ended: rapid.Int64Range(0, 3).Draw(t, "ended"), Run: anID.Draw(t, "before"), Call: rapid.Int64Range(1, 2).Draw(t, "of"), Number: 2}
 	}
 	both(l, fmt.Sprintf("Ledger by %+v", filter), func(s store.Store) ([]store.LedgerEntry, error) { return s.Ledger(l.ctx, filter) })
 	both(l, fmt.Sprintf("Errors by %+v", filter), func(s store.Store) ([]store.ErrorGroup, error) { return s.Errors(l.ctx, filter) })
@@ -318,10 +294,7 @@ func (l *lockstep) page(t *rapid.T) {
 		return s.History(l.ctx, partition, run, after, limit)
 	})
 	partitions := aSet(t)
-	read := store.InboxRead{After: after, Limit: limit}
-	if rapid.Bool().Draw(t, "of some") {
-		read.Of = []string{aWorkflow.Draw(t, "of"), aWorkflow.Draw(t, "and of")}
-	}
+	read := store.InboxRead{After: after, Limit: limit, Of: maybe(rapid.SliceOfN(aWorkflow, 2, 2)).Draw(t, "of")}
 	both(l, fmt.Sprintf("Inbox %v %+v", partitions, read), func(s store.Store) ([]store.Message, error) { return s.Inbox(l.ctx, partitions, read) })
 }
 
@@ -347,20 +320,11 @@ func (l *lockstep) compare() {
 func (l *lockstep) comparePartition(p int) {
 	for n := range 6 {
 		run := runID(p, fmt.Sprint("r", n+1))
-		both(l, "Load of "+run, func(s store.Store) (store.Record, error) {
-			record, err := s.Load(l.ctx, p, run)
-			if err != nil {
-				return store.Record{}, err
-			}
-			return *record, nil
-		})
+		both(l, "Load of "+run, func(s store.Store) (*store.Record, error) { return s.Load(l.ctx, p, run) })
 		both(l, "Attempts of "+run, func(s store.Store) ([]store.Attempt, error) { return s.Attempts(l.ctx, p, run, store.AttemptRange{}) })
 	}
 	for _, workflow := range []string{"w1", "w2", "w3"} {
-		both(l, "Find of "+workflow, func(s store.Store) (string, error) {
-			run, err := s.Find(l.ctx, p, workflow, "")
-			return fmt.Sprintf("%+v", run), err
-		})
+		both(l, "Find of "+workflow, func(s store.Store) (*store.Run, error) { return s.Find(l.ctx, p, workflow, "") })
 	}
 	both(l, "Owners", func(s store.Store) ([]store.Ownership, error) { return s.Owners(l.ctx, p) })
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -65,7 +66,7 @@ var nodeChecks = []check{
 		}
 	}},
 	{"Node/JoinRefusesMalformedNodes", func(f *fixture) {
-		for _, spoil := range []func(n *store.Node){
+		spoiled(f, f.describe("malformed"), func(n store.Node) error { return f.store.Join(f.Context(), n) },
 			func(n *store.Node) { n.ID = "" },
 			func(n *store.Node) { n.ID = "\xff" },
 			func(n *store.Node) { n.Name = "a\x00b" },
@@ -73,11 +74,7 @@ var nodeChecks = []check{
 			func(n *store.Node) { n.Name, n.Supersede = "", true },
 			func(n *store.Node) { n.Build = "a\x00b" },
 			func(n *store.Node) { n.Definitions = "\xff" },
-		} {
-			node := f.describe("malformed")
-			spoil(&node)
-			f.malformed(f.store.Join(f.Context(), node))
-		}
+		)
 	}},
 	{"Node/RenewAnswersMembersOwnersAndTheClock", func(f *fixture) {
 		m := f.renew()
@@ -122,14 +119,12 @@ var nodeChecks = []check{
 	}},
 	{"Node/RenewAgainWithTheSameNumbers", func(f *fixture) {
 		for _, r := range [][2]int64{{0, 1 << 60}, {0, 1 << 60}, {1 << 60, -7}, {1 << 60, -7}, {1 << 60, -7}, {-7, 9}} {
-			_, err := f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: r[0], Next: r[1]})
-			f.must(err)
+			f.must(errorOf(f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: r[0], Next: r[1]})))
 		}
 	}},
 	{"Node/RenewalByAnotherProcessIsRefused", func(f *fixture) {
 		renew := func(last, next int64) error {
-			_, err := f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: last, Next: next})
-			return err
+			return errorOf(f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: last, Next: next}))
 		}
 		f.is(renew(4, 5), store.ErrReplaced) // as if it had been there before
 		f.must(renew(0, 1))
@@ -141,8 +136,7 @@ var nodeChecks = []check{
 		f.must(renew(2, 4))                  // the node itself is not harmed
 		f.commits(f.first(f.newRun()))
 		f.malformed(renew(4, 0))
-		_, err := f.store.Renew(f.Context(), store.Renewal{Node: "stranger", Next: 1})
-		f.is(err, store.ErrReplaced)
+		f.is(errorOf(f.store.Renew(f.Context(), store.Renewal{Node: "stranger", Next: 1})), store.ErrReplaced)
 	}},
 	{"Node/DrainingIsSeen", func(f *fixture) {
 		r := store.Renewal{Node: f.node}
@@ -156,12 +150,8 @@ var nodeChecks = []check{
 	{"Node/LeaveEndsTheMembership", func(f *fixture) {
 		node := f.member(f.node).Node
 		f.must(f.store.Leave(f.Context(), f.node))
-		m := f.member(f.node)
-		if m.Live || m.Left < m.Joined || m.Left == 0 || m.Owned != 0 {
-			f.Errorf("a node that left is %+v", m)
-		}
-		_, err := f.tryRenew()
-		f.is(err, store.ErrReplaced)
+		m := f.left(f.node)
+		f.is(errorOf(f.tryRenew()), store.ErrReplaced)
 		f.is(f.store.Join(f.Context(), node), store.ErrReplaced)
 		equal(f, f.member(f.node).Left, m.Left)
 		f.refuses(f.first(f.newRun()), store.ErrFenced)
@@ -185,14 +175,9 @@ var nodeChecks = []check{
 		f.must(f.store.Leave(f.Context(), f.node))
 		f.reopen() // which forgets nobody
 		members := must(f.store.Nodes(f.Context()))(f)
-		var ids []string
-		for i, m := range members {
-			ids = append(ids, m.ID)
-			if i > 0 && m.Joined < members[i-1].Joined {
-				f.Errorf("%s joined before %s", m.ID, members[i-1].ID)
-			}
-		}
+		ids := each(members, func(m store.Member) string { return m.ID })
 		equal(f, ids, []string{"node-1", "node-3", "node-2", "a-node"})
+		equal(f, slices.IsSortedFunc(members, func(a, b store.Member) int { return cmp.Compare(a.Joined, b.Joined) }), true)
 	}},
 	{"Node/AnyNumberMayComeAndGo", func(f *fixture) {
 		f.must(f.store.Leave(f.Context(), f.node))
@@ -206,8 +191,7 @@ var nodeChecks = []check{
 			f.must(f.store.Leave(f.Context(), node.ID))
 		}
 		f.join("the last")
-		m := f.member("the last")
-		equal(f, m.Live, true)
+		equal(f, f.member("the last").Live, true)
 		equal(f, f.survived(), []bool{true, true, false}) // be they forgotten or not
 	}},
 }

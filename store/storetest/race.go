@@ -128,11 +128,10 @@ func (r *race) run(change func() (epoch int64)) {
 // commits adds turn after turn to a run, under whatever epoch it believes in.
 func (r *race) commits(f *fixture, run store.Run, commit int64) {
 	for number := int64(2); !r.stop.Load(); commit += racers {
-		t := f.turn(run, number)
-		t.Epoch, t.CommitID = r.epoch.Load(), commit
+		t := f.turn(run, number, under(r.epoch.Load()))
+		t.CommitID = commit
 		result, err := f.store.Commit(f.Context(), []store.Turn{t})
-		if err != nil {
-			r.Error(err)
+		if !r.well(err) {
 			return
 		}
 		switch err := result.Errors[0]; {

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,9 +19,7 @@ var readerChecks = []check{
 		}
 	}},
 	{"Reader/LatestIsWhatNoneCameAfter", func(f *fixture) {
-		run := f.newRun()
-		run.Latest = false // only reads set it
-		f.commits(f.first(run))
+		run := f.created(func(r *store.Run) { r.Latest = false }) // only reads set it
 		latest := func(run store.Run) bool {
 			found := f.find(run.ID)
 			listed := must(f.store.List(f.Context(), store.Filter{Partitions: []int{f.partition}, IDPrefix: run.WorkflowID, Above: run.ID[:len(run.ID)-1]}))(f)
@@ -49,7 +46,7 @@ var readerChecks = []check{
 			refs = append(refs, store.RunRef{Partition: f.partition, Run: run.ID})
 			if i%3 == 0 {
 				f.closes(run, 2, store.Failed)
-				run.RunState = *closed(store.Failed)
+				run.RunState = closed(store.Failed)
 				want[run.ID] = run
 			}
 		}
@@ -68,35 +65,21 @@ var readerChecks = []check{
 	}},
 	{"Reader/PartitionsThatDoNotExistHoldNothing", func(f *fixture) {
 		run := f.created()
-		ask := func(p int) (held int, errs []error) {
-			ctx, s := f.Context(), f.store
-			_, find := s.Find(ctx, p, run.WorkflowID, "")
-			_, load := s.Load(ctx, p, run.ID)
-			history, err1 := s.History(ctx, p, run.ID, 0, 0)
-			calls, err2 := s.Calls(ctx, p, run.ID)
-			attempts, err3 := s.Attempts(ctx, p, run.ID, store.AttemptRange{})
-			owners, err4 := s.Owners(ctx, p)
-			due, err5 := s.Due(ctx, []int{p}, -1, store.Never, 0)
-			inbox, err6 := s.Inbox(ctx, []int{p}, store.InboxRead{})
-			list, err7 := s.List(ctx, store.Filter{Partitions: []int{p}})
-			counts, err8 := s.Counts(ctx, []int{p}, 0)
-			ledger, err9 := s.Ledger(ctx, store.LedgerFilter{Partitions: []int{p}})
-			failed, err10 := s.Errors(ctx, store.LedgerFilter{Partitions: []int{p}})
-			tallies, err11 := s.Tallies(ctx, store.TallyFilter{Partitions: []int{p}})
-			waiting, err12 := s.Waiting(ctx, store.CallFilter{Partitions: []int{p}, State: store.Backoff})
-			held = len(history) + len(calls) + len(attempts) + len(owners) + len(due) + len(inbox) + len(list) + len(counts.Runs) + len(ledger) + len(failed) + len(tallies) + len(waiting)
-			return held, []error{find, load, err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12}
+		for name, l := range looks(f.Context(), f.store, run, f.partition+1000) {
+			var want error
+			if name == "Find" || name == "Load" {
+				want = store.ErrNotFound
+			}
+			f.is(l.err, want)
+			equal(f, l.held, 0)
 		}
-		held, errs := ask(f.partition + 1000)
-		equal(f, held, 0)
-		f.is(errs[0], store.ErrNotFound)
-		f.is(errs[1], store.ErrNotFound)
-		f.is(errors.Join(errs[2:]...), nil)
-		_, errs = ask(-1) // which could never exist
-		for _, err := range errs {
-			f.malformed(err)
+		for _, l := range looks(f.Context(), f.store, run, -1) { // which could never exist
+			f.malformed(l.err)
 		}
-		held, _ = ask(f.partition)
+		held := 0
+		for _, l := range looks(f.Context(), f.store, run, f.partition) {
+			held += l.held
+		}
 		if held == 0 {
 			f.Error("the run is not where it should be")
 		}
@@ -106,12 +89,9 @@ var readerChecks = []check{
 		for n := int64(2); n <= 10; n++ {
 			f.commits(f.turn(run, n))
 		}
-		page := func(after int64, limit int) (numbers []int64) {
+		page := func(after int64, limit int) []int64 {
 			turns := must(f.store.History(f.Context(), f.partition, run.ID, after, limit))(f)
-			for _, t := range turns {
-				numbers = append(numbers, t.Number)
-			}
-			return numbers
+			return each(turns, func(t store.TurnRow) int64 { return t.Number })
 		}
 		equal(f, page(0, 3), []int64{1, 2, 3})
 		equal(f, page(3, 4), []int64{4, 5, 6, 7})
@@ -119,11 +99,7 @@ var readerChecks = []check{
 		equal(f, page(10, 5), nil)
 	}},
 	{"Reader/ListNewestFirstByPages", func(f *fixture) {
-		var ids []string
-		for range 7 {
-			ids = append(ids, f.created().ID)
-		}
-		slices.Reverse(ids)
+		ids := f.newest(7)
 		equal(f, f.list(store.Filter{}), ids)
 		equal(f, f.list(store.Filter{Limit: 3}), ids[:3])
 		equal(f, f.list(store.Filter{Limit: 3, Before: ids[2]}), ids[3:6])
@@ -132,11 +108,7 @@ var readerChecks = []check{
 		equal(f, must(f.store.List(f.Context(), store.Filter{Limit: 1}))(f)[0], f.find(ids[0]))
 	}},
 	{"Reader/FloorOfTheNewest", func(f *fixture) {
-		var ids []string
-		for range 7 {
-			ids = append(ids, f.created().ID)
-		}
-		slices.Reverse(ids)
+		ids := f.newest(7)
 		floor := func(before string, each int) string {
 			return must(f.store.Floor(f.Context(), []int{f.partition}, before, each))(f)
 		}
@@ -168,9 +140,7 @@ var readerChecks = []check{
 		var ids []string
 		for i := range 24 {
 			run := f.newRun()
-			run.Status = statuses[i%4]
-			run.Type = fmt.Sprintf("type-%d", i%3)
-			run.WorkflowID = fmt.Sprintf("%d-%s", i%2, run.WorkflowID)
+			run.Status, run.Type, run.WorkflowID = statuses[i%4], fmt.Sprintf("type-%d", i%3), fmt.Sprintf("%d-%s", i%2, run.WorkflowID)
 			t := f.first(run)
 			if i%4 < 2 {
 				t.Calls = []store.Call{{Number: 1, State: states[i%4]}, {Number: 2, State: states[i%4]}}
@@ -191,8 +161,7 @@ var readerChecks = []check{
 			pick(func(i int) bool { return i%4 == 1 && i%3 == 1 && i < 13 }))
 		equal(f, f.list(store.Filter{ErrorType: "net"}), nil)
 		for i, last := range []string{"net", "card", "", "net"} {
-			run := f.find(ids[i])
-			t := f.turn(run, 2)
+			t := f.turn(f.find(ids[i]), 2)
 			t.Attempts = []store.Attempt{{Call: 1, Number: 1, ErrorType: "net"}, {Call: 1, Number: 2, ErrorType: last}, {Call: 2, Number: 1}}
 			f.commits(t)
 		}
@@ -208,10 +177,7 @@ var readerChecks = []check{
 		wakes := []int64{store.Hot, 77, store.Never, store.Hot, store.InLine(0, 5000), 99}
 		var ids []string
 		for _, wake := range wakes {
-			run := f.newRun()
-			run.Wake = wake
-			f.commits(f.first(run))
-			ids = append([]string{run.ID}, ids...)
+			ids = append([]string{f.created(waking(wake)).ID}, ids...)
 		}
 		running := func(want ...string) {
 			f.Helper()
@@ -226,9 +192,7 @@ var readerChecks = []check{
 		running(ids...)
 		state := func(id string, number int64, s store.RunState) {
 			f.Helper()
-			t := f.turn(f.find(id), number)
-			t.State = &s
-			f.commits(t)
+			f.commits(f.turn(f.find(id), number, stating(s)))
 		}
 		for i, id := range ids { // who was at work rests, and the other way round
 			wake := store.Hot
@@ -278,8 +242,7 @@ var readerChecks = []check{
 		page := by("half", "0")
 		page.Limit, page.Before, page.Above, page.Status = 2, ids[10], ids[2], []store.Status{store.Running, store.Failed}
 		equal(f, f.list(page), pick(func(i int) bool { return i%2 == 0 && i > 2 && i < 10 })[:2])
-		unnamed := f.newRun()
-		unnamed.Attributes = []store.Attribute{{Value: "x"}}
+		unnamed := f.newRun(func(r *store.Run) { r.Attributes = []store.Attribute{{Value: "x"}} })
 		if err := f.store.Create(f.Context(), unnamed); err == nil {
 			f.Error("an attribute has no name")
 		}
@@ -287,10 +250,7 @@ var readerChecks = []check{
 	{"Reader/ListByTime", func(f *fixture) {
 		var ids []string
 		for i := range 6 {
-			run := f.newRun()
-			run.Created = int64(100 + 10*i)
-			f.commits(f.first(run))
-			ids = append(ids, run.ID)
+			ids = append(ids, f.created(func(r *store.Run) { r.Created = int64(100 + 10*i) }).ID)
 		}
 		at := func(ns int64) time.Time { return time.Unix(0, ns) }
 		equal(f, f.list(store.Filter{Since: at(120)}), []string{ids[5], ids[4], ids[3], ids[2]})
@@ -299,19 +259,13 @@ var readerChecks = []check{
 		equal(f, f.list(store.Filter{Above: ids[1], Before: ids[4]}), []string{ids[3], ids[2]})
 	}},
 	{"Reader/WaitingCalls", func(f *fixture) {
-		gate := f.newRun()
-		gate.Status, gate.Type = store.Standing, "#gate"
-		t := f.first(gate)
-		t.Number, t.Events = 0, nil
-		t.Calls = []store.Call{{Number: 9, State: store.TicketWaiting, Name: "ticket"}}
-		f.commits(t)
+		gate := f.newEntity(func(r *store.Run) { r.Type = "#gate" })
+		f.commits(f.creation(gate, calling(store.Call{Number: 9, State: store.TicketWaiting, Name: "ticket"})))
 		var want []store.WaitingCall
 		for i := range 6 {
 			run := f.newRun()
-			t := f.first(run)
 			c := store.Call{Number: 2, State: store.Backoff, Name: "charge", Queue: "q", Attempt: i, Due: int64(1000 - i), Data: fmt.Appendf(nil, `{"n":%d}`, i)}
-			t.Calls = []store.Call{{Number: 1, State: store.Paused}, c}
-			f.commits(t)
+			f.commits(f.first(run, calling(store.Call{Number: 1, State: store.Paused}, c)))
 			c.Partition, c.Run = f.partition, run.ID
 			want = append([]store.WaitingCall{{Call: c, WorkflowID: run.WorkflowID, Type: run.Type, Key: "ann"}}, want...)
 		}
@@ -340,11 +294,7 @@ var readerChecks = []check{
 			page := f.list(store.Filter{Limit: 3, Before: before})
 			for _, id := range page {
 				seen[id]++
-				state := store.RunState{Status: store.Failed, Wake: store.Never, Closed: 1} // what changes stays where it is
-				run := f.find(id)
-				t := f.turn(run, 2)
-				t.State = &state
-				f.commits(t)
+				f.closes(f.find(id), 2, store.Failed) // what changes stays where it is
 			}
 			if len(page) < 3 {
 				break
@@ -359,8 +309,7 @@ var readerChecks = []check{
 	{"Reader/Counts", func(f *fixture) {
 		counts := func(partitions []int) store.Counts {
 			f.Helper()
-			c := f.counts(partitions, 0)
-			return c
+			return f.counts(partitions, 0)
 		}
 		empty := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
 		equal(f, counts(nil), empty)
@@ -383,18 +332,14 @@ var readerChecks = []check{
 		}
 		equal(f, counts(nil), want)
 		there := f.elsewhere()
-		away := f.newRun()
-		away.Partition = there
-		f.must(f.store.Create(f.Context(), away))
+		f.started(in(there))
 		equal(f, counts([]int{f.partition}), want)
 		equal(f, counts([]int{there, there}).Runs, map[store.Status]int{store.Running: 1})
 		equal(f, counts([]int{}), empty)
 		want.Runs[store.Running]++
 		equal(f, counts(nil), want)
 		equal(f, counts([]int{there, f.partition}), want)
-		run := f.newRun()
-		run.Status, run.Closed = store.Completed, 1
-		f.commits(f.first(run))
+		f.created(func(r *store.Run) { r.Status, r.Closed = store.Completed, 1 })
 		want.Runs[store.Completed] = 1
 		for _, most := range []int{6, 4, 1} {
 			got := f.counts(nil, most)
@@ -406,9 +351,7 @@ var readerChecks = []check{
 	}},
 	{"Reader/ListByPartitions", func(f *fixture) {
 		here, there := f.created(), f.elsewhere()
-		away := f.newRun()
-		away.Partition = there
-		f.must(f.store.Create(f.Context(), away))
+		away := f.started(in(there))
 		later := f.created()
 		equal(f, f.list(store.Filter{}), []string{later.ID, away.ID, here.ID})
 		equal(f, f.list(store.Filter{Partitions: []int{there, f.partition, there}}), []string{later.ID, away.ID, here.ID})
@@ -430,11 +373,17 @@ var readerChecks = []check{
 }
 
 // list reads the IDs of the runs that a filter selects.
-func (f *fixture) list(filter store.Filter) (ids []string) {
+func (f *fixture) list(filter store.Filter) []string {
 	f.Helper()
-	runs := must(f.store.List(f.Context(), filter))(f)
-	for _, r := range runs {
-		ids = append(ids, r.ID)
+	return each(must(f.store.List(f.Context(), filter))(f), func(r store.Run) string { return r.ID })
+}
+
+// newest makes runs and returns their IDs, the last one first.
+func (f *fixture) newest(n int) []string {
+	f.Helper()
+	ids := make([]string, n)
+	for i := range ids {
+		ids[n-1-i] = f.created().ID
 	}
 	return ids
 }

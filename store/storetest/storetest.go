@@ -3,10 +3,9 @@ package storetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,17 +94,10 @@ func (f *fixture) reopen() {
 	f.store = f.open()
 }
 
-// describe describes a node of our group that nobody will take for dead.
-func (f *fixture) describe(id string) store.Node {
-	return store.Node{ID: id, Name: "name of " + id, Group: f.group.Name, Lease: time.Hour, Build: "the build", Definitions: `{"what":"é"}`}
-}
-
 // join makes a new node the owner, in the place of the one there was.
 func (f *fixture) join(id string) {
 	f.Helper()
-	node := f.describe(id)
-	node.Name, node.Supersede = "the node", true
-	f.must(f.store.Join(f.Context(), node))
+	f.must(f.store.Join(f.Context(), f.describe(id, superseding)))
 	f.node, f.renewals = id, 0
 	f.claim()
 }
@@ -183,6 +175,18 @@ func must[T any](answer T, err error) func(f *fixture) T {
 	}
 }
 
+// well is must in a goroutine beside the test: it reports whether there is no error.
+func (f *fixture) well(err error) bool {
+	f.Helper()
+	if err != nil {
+		f.Error(err)
+	}
+	return err == nil
+}
+
+// errorOf is the error of a verb whose answer does not matter.
+func errorOf[T any](_ T, err error) error { return err }
+
 // is demands an error, by errors.Is; nil is none.
 func (f *fixture) is(got, want error) {
 	f.Helper()
@@ -207,6 +211,12 @@ func (f *fixture) commit(turns ...store.Turn) []error {
 		f.Fatalf("%d answers to %d turns", len(result.Errors), len(turns))
 	}
 	return result.Errors
+}
+
+// tried commits turns, in any goroutine, and returns what went wrong with any of them.
+func (f *fixture) tried(turns ...store.Turn) error {
+	result, err := f.store.Commit(f.Context(), turns)
+	return errors.Join(append(result.Errors, err)...)
 }
 
 // commitAvailable is commit of one turn for a database on which others are at work: it is repeated, as
@@ -249,79 +259,6 @@ func (f *fixture) refuses(turn store.Turn, want error) {
 	f.is(f.commit(turn)[0], want)
 }
 
-var lastID atomic.Int64
-
-// newRun describes a run, running and hot, with IDs of its own.
-func (f *fixture) newRun() store.Run {
-	id := fmt.Sprintf("run-%08d", lastID.Add(1))
-	return store.Run{
-		Partition: f.partition, ID: id, WorkflowID: "workflow of " + id, Type: "test", Group: f.group.Name,
-		Chain: id, Attempt: 1, Start: []byte(`{"input":1}`), Created: 1_700_000_000_000_000_000, Priority: -3, Key: "ann", Weight: 4,
-		Latest:   true, // as it will be read
-		RunState: store.RunState{Status: store.Running, Wake: store.Hot},
-	}
-}
-
-// turn describes a turn of a run.
-func (f *fixture) turn(run store.Run, number int64) store.Turn {
-	return store.Turn{
-		Partition: f.partition, Epoch: f.epoch, Run: run.ID, Number: number, CommitID: 1000 + number,
-		Time: 1_700_000_000_000_000_000 + number, Events: fmt.Appendf(nil, `[{"turn":%d}]`, number),
-	}
-}
-
-// first describes the first turn of a run, which creates it.
-func (f *fixture) first(run store.Run) store.Turn {
-	t := f.turn(run, 1)
-	t.Create = &run
-	return t
-}
-
-// created commits a run with its first turn.
-func (f *fixture) created() store.Run {
-	f.Helper()
-	run := f.newRun()
-	f.commits(f.first(run))
-	return run
-}
-
-// newRunOfChain describes the next run of a chain.
-func (f *fixture) newRunOfChain(run store.Run) store.Run {
-	next := f.newRun()
-	next.WorkflowID, next.Chain = run.WorkflowID, run.Chain
-	return next
-}
-
-// creation describes a turn that creates a run without a history.
-func (f *fixture) creation(run store.Run) store.Turn {
-	t := f.first(run)
-	t.Number, t.Events, t.CommitID = 0, nil, 0
-	return t
-}
-
-// closes ends a run with a turn of the given number.
-func (f *fixture) closes(run store.Run, number int64, status store.Status) {
-	f.Helper()
-	t := f.turn(run, number)
-	t.State = closed(status)
-	f.commits(t)
-}
-
-// posts posts a message to the latest run of the workflow ID of a run.
-func (f *fixture) posts(run store.Run, key string) {
-	f.Helper()
-	f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: key}))
-}
-
-// closed is the state of a run that has ended.
-func closed(status store.Status) *store.RunState {
-	return &store.RunState{Status: status, Wake: store.Never, Closed: 1_700_000_000_000_000_999, Detail: []byte(`"done"`)}
-}
-
-func row(t store.Turn) store.TurnRow {
-	return store.TurnRow{Number: t.Number, CommitID: t.CommitID, Epoch: t.Epoch, Time: t.Time, Events: t.Events}
-}
-
 func (f *fixture) history(run string) []store.TurnRow {
 	f.Helper()
 	return must(f.store.History(f.Context(), f.partition, run, 0, 0))(f)
@@ -351,8 +288,7 @@ func (f *fixture) latest(workflowID string) store.Run {
 // none demands that Find finds no run.
 func (f *fixture) none(workflowID, run string) {
 	f.Helper()
-	_, err := f.store.Find(f.Context(), f.partition, workflowID, run)
-	f.is(err, store.ErrNotFound)
+	f.is(errorOf(f.store.Find(f.Context(), f.partition, workflowID, run)), store.ErrNotFound)
 }
 
 func (f *fixture) load(run string) store.Record {
@@ -384,21 +320,25 @@ func (f *fixture) owners() []store.Ownership {
 }
 
 // survived tells of each epoch of our partition whether its node survived it.
-func (f *fixture) survived() (list []bool) {
+func (f *fixture) survived() []bool {
 	f.Helper()
-	for _, o := range f.owners() {
-		list = append(list, o.Survived)
-	}
-	return list
+	return each(f.owners(), func(o store.Ownership) bool { return o.Survived })
 }
 
 // ended tells of each epoch of our partition whether the membership of its node was ended.
-func (f *fixture) ended() (list []bool) {
+func (f *fixture) ended() []bool {
 	f.Helper()
-	for _, o := range f.owners() {
-		list = append(list, o.Ended)
+	return each(f.owners(), func(o store.Ownership) bool { return o.Ended })
+}
+
+// left demands that a node is no member any more and owns nothing, and returns what is known of it.
+func (f *fixture) left(id string) store.Member {
+	f.Helper()
+	m := f.member(id)
+	if m.Live || m.Left <= 0 || m.Left < m.Joined || m.Owned != 0 {
+		f.Errorf("a node that left is %+v", m)
 	}
-	return list
+	return m
 }
 
 // member reads what is known of a node.
@@ -414,11 +354,15 @@ func (f *fixture) member(id string) store.Member {
 
 // keys lists the keys of waiting messages, in order.
 func keys(messages []store.Message) []string {
-	var keys []string
-	for _, m := range messages {
-		keys = append(keys, m.Key)
+	return each(messages, func(m store.Message) string { return m.Key })
+}
+
+// each is what is asked for of every element of a list, in its order; nil of none.
+func each[T, U any](list []T, of func(T) U) (all []U) {
+	for _, element := range list {
+		all = append(all, of(element))
 	}
-	return keys
+	return all
 }
 
 func (f *fixture) due(after, until int64, limit int) []store.Wake {
@@ -429,8 +373,8 @@ func (f *fixture) due(after, until int64, limit int) []store.Wake {
 // conflict demands a ConflictError about the run that has the workflow ID.
 func (f *fixture) conflict(err error, existing store.Run) {
 	f.Helper()
-	var c *store.ConflictError
-	if !errors.As(err, &c) {
+	c, is := errors.AsType[*store.ConflictError](err)
+	if !is {
 		f.Fatalf("got %v, want a ConflictError", err)
 	}
 	equal(f, c.Existing, existing)
@@ -442,6 +386,23 @@ func (f *fixture) malformed(err error) {
 	if err == nil || store.Unavailable(err) || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrStale) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReplaced) {
 		f.Fatalf("got %v, want an error that says what is wrong with the arguments", err)
 	}
+}
+
+// spoiled demands that a verb refuses what it takes otherwise as malformed, spoiled in each of some ways.
+func spoiled[T any](f *fixture, good T, ask func(bad T) error, spoils ...func(bad *T)) {
+	f.Helper()
+	for _, spoil := range spoils {
+		f.malformed(ask(changed(good, spoil)))
+	}
+}
+
+// atOnce calls do for 0 to n-1 at the same time, and returns when all calls have.
+func atOnce(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { do(i) })
+	}
+	wg.Wait()
 }
 
 func canceled() context.Context {

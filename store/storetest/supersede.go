@@ -6,39 +6,28 @@ import "github.com/perdure/perdure/store"
 var supersedeChecks = []check{
 	{"Supersede/EndsTheEarlierNodeAtOnce", func(f *fixture) {
 		run := f.created()
-		node := f.member(f.node).Node
-		node.ID = "node-2"
-		next := f.peer(node)
+		next := f.peer(f.describe("node-2", superseding))
 		f.refuses(f.turn(run, 2), store.ErrFenced) // though nobody has claimed yet
 		next.claim()
 		f.refuses(f.turn(run, 2), store.ErrFenced)
 		next.commits(next.turn(run, 2))
-		_, err := f.store.Claim(f.Context(), f.node, []int{f.partition})
-		f.is(err, store.ErrReplaced)
+		f.is(errorOf(f.store.Claim(f.Context(), f.node, []int{f.partition})), store.ErrReplaced)
 		f.is(f.store.Join(f.Context(), f.member(f.node).Node), store.ErrReplaced)
-		m := f.member(f.node)
-		if m.Live || m.Left < m.Joined || m.Left == 0 || m.Owned != 0 || !m.Superseded {
-			f.Errorf("a node that was superseded is %+v", m)
-		}
+		equal(f, f.left(f.node).Superseded, true)
 		equal(f, f.member("node-2").Live, true)
 		equal(f, len(next.renew().Nodes), 1)
 	}},
 	{"Supersede/WhoWasSupersededSurvivedIfItShowsThatItLives", func(f *fixture) {
 		f.renew()
-		node := f.member(f.node).Node
-		node.ID = "node-2"
-		next := f.peer(node)
+		next := f.peer(f.describe("node-2", superseding))
 		equal(f, f.survived(), []bool{false}) // it may be dead
 		next.claim()
 		equal(f, f.survived(), []bool{false, false})
-		_, err := f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: 77, Next: 78})
-		f.is(err, store.ErrReplaced)
+		f.is(errorOf(f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: 77, Next: 78})), store.ErrReplaced)
 		equal(f, f.survived(), []bool{false, false}) // that was another process
-		_, err = f.tryRenew()
-		f.is(err, store.ErrReplaced)
+		f.is(errorOf(f.tryRenew()), store.ErrReplaced)
 		equal(f, f.survived(), []bool{true, false})
-		node.ID = "node-3"
-		last := f.peer(node)
+		last := f.peer(f.describe("node-3", superseding))
 		last.claim()
 		equal(f, f.survived(), []bool{true, false, false})
 		f.must(next.store.Leave(f.Context(), next.node)) // late, but in good order
@@ -48,21 +37,16 @@ var supersedeChecks = []check{
 		equal(f, f.member("node-3").Superseded, false)
 	}},
 	{"Supersede/OfOneNameInOneGroup", func(f *fixture) {
-		node := f.member(f.node).Node
 		for i, change := range []func(n *store.Node){
 			func(n *store.Node) { n.Name = "another name" },
-			func(n *store.Node) { n.Group = f.makeGroup("another group").Name },
+			grouped(f.makeGroup("another group")),
 			func(n *store.Node) { n.Supersede = false },
 		} {
-			other := node
-			other.ID = "other-" + string(rune('a'+i))
-			change(&other)
-			f.peer(other)
+			f.peer(f.describe("other-"+string(rune('a'+i)), superseding, change))
 		}
 		f.commits(f.first(f.newRun()))
 		equal(f, len(f.renew().Nodes), 3)
-		node.ID = "node-2"
-		f.peer(node)
+		f.peer(f.describe("node-2", superseding))
 		for id, live := range map[string]bool{"node-1": false, "other-a": true, "other-b": true, "other-c": false, "node-2": true} {
 			if f.member(id).Live != live {
 				f.Errorf("%s is %+v", id, f.member(id))
@@ -86,8 +70,7 @@ var supersedeChecks = []check{
 		if f.member(dying.node).Left == 0 {
 			f.Error("its membership continues")
 		}
-		_, err := dying.tryRenew()
-		f.is(err, store.ErrReplaced)
+		f.is(errorOf(dying.tryRenew()), store.ErrReplaced)
 	}},
 	{"Supersede/OfAClosedStore", func(f *fixture) {
 		run := f.created()
@@ -99,11 +82,9 @@ var supersedeChecks = []check{
 		f.commits(f.turn(run, 2))
 	}},
 	{"Supersede/IsHeardOf", func(f *fixture) {
-		node := f.member(f.node).Node
-		node.ID = "node-2"
 		l := f.listen(f.store)
 		l.settle()
-		f.peer(node)
+		f.peer(f.describe("node-2", superseding))
 		l.expect(store.NewsNodes)
 	}},
 }

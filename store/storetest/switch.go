@@ -1,8 +1,8 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/perdure/perdure/store"
@@ -32,11 +32,8 @@ var switchChecks = []check{
 	{"Switch/AShareIsKept", func(f *fixture) {
 		share := func(s store.Switch) store.Switch {
 			f.Helper()
-			s.Group, s.Kind, s.Name = f.group.Name, store.SwitchCanary, "v2"
-			written := must(f.store.Switch(f.Context(), s))(f)
-			s.Number, s.Time = written.Number, written.Time
-			equal(f, written, s)
-			return written
+			s.Kind, s.Name = store.SwitchCanary, "v2"
+			return f.switches(s)
 		}
 		some := share(store.Switch{Off: true, Share: 1250, Request: "1", By: "ann"})
 		all := share(store.Switch{Off: true, Share: store.WholeShare, Request: "2"})
@@ -63,34 +60,23 @@ var switchChecks = []check{
 			{Kind: store.SwitchCanary, Name: "a", Off: true, Request: "1", Lasts: 1},
 			{Kind: "activity", Name: "a\x00", Request: "1"}, {Kind: "activity", Name: "a", Request: "1", Why: "\xff"},
 		} {
-			_, err := f.store.Switch(f.Context(), s)
-			f.malformed(err)
+			f.malformed(errorOf(f.store.Switch(f.Context(), s)))
 		}
 		equal(f, len(f.switchLog(0)), 0)
 	}},
 	{"Switch/ManyAtOnce", func(f *fixture) {
 		const writers = 6
-		var wg sync.WaitGroup
-		for i := range writers {
+		atOnce(writers, func(i int) {
 			s := f.store
 			if i%2 == 1 {
 				s = f.open()
 			}
-			wg.Go(func() {
-				for j := range 4 {
-					_, err := s.Switch(f.Context(), store.Switch{Group: f.group.Name, Kind: "k", Name: "n", Request: fmt.Sprint((i + j) % 8)})
-					if err != nil {
-						f.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		log := f.switchLog(0)
-		equal(f, len(log), 8)
-		for i, s := range log {
-			equal(f, s.Number, int64(i+1))
-		}
+			for j := range 4 {
+				f.well(errorOf(s.Switch(f.Context(), store.Switch{Group: f.group.Name, Kind: "k", Name: "n", Request: fmt.Sprint((i + j) % 8)})))
+			}
+		})
+		numbers := each(f.switchLog(0), func(s store.Switch) int64 { return s.Number })
+		equal(f, numbers, []int64{1, 2, 3, 4, 5, 6, 7, 8})
 	}},
 	{"Switch/IsHeard", func(f *fixture) {
 		client := f.open()
@@ -98,18 +84,17 @@ var switchChecks = []check{
 			l := f.listen(ear)
 			for j, speaker := range []store.Store{f.store, client} {
 				l.settle()
-				_, err := speaker.Switch(f.Context(), store.Switch{Kind: "k", Name: "n", Request: fmt.Sprint(i, j)})
-				f.must(err)
+				f.must(errorOf(speaker.Switch(f.Context(), store.Switch{Kind: "k", Name: "n", Request: fmt.Sprint(i, j)})))
 				l.expect(store.NewsSwitches)
 			}
 		}
 	}},
 }
 
-// switches switches an activity of our group.
+// switches switches in our group, an activity if it is not said what.
 func (f *fixture) switches(s store.Switch) store.Switch {
 	f.Helper()
-	s.Group, s.Kind = f.group.Name, store.SwitchActivity
+	s.Group, s.Kind = f.group.Name, cmp.Or(s.Kind, store.SwitchActivity)
 	written := must(f.store.Switch(f.Context(), s))(f)
 	s.Number, s.Time = written.Number, written.Time
 	equal(f, written, s)

@@ -15,9 +15,7 @@ var tallyChecks = []check{
 		more := one
 		more.Bucket, more.FirstTry = 200, 10
 		ship := store.Tally{TallyKey: tallyOf(100, "ship"), FirstTry: 1, Attempts: 1}
-		first, second := f.turn(run, 2), f.turn(other, 2)
-		first.Tallies = []store.Tally{one, more, one, ship}
-		second.Tallies = []store.Tally{one}
+		first, second := f.turn(run, 2, counting(one, more, one, ship)), f.turn(other, 2, counting(one))
 		f.commits(first, second)
 		f.commits(first, second) // again: they count once
 		all := func(t store.Tally) store.Tally {
@@ -44,17 +42,15 @@ var tallyChecks = []check{
 		short.Took = 10
 		long := short
 		long.Took = 20
-		t := f.turn(f.created(), 2)
-		t.Tallies = []store.Tally{{TallyKey: long, FirstTry: 1}, {TallyKey: runs, Started: 2}, {TallyKey: short, Failed: 3}}
-		f.commits(t)
-		equal(f, f.tallies(store.TallyFilter{ByBucket: true}), []store.Tally{{TallyKey: runs, Started: 2}, {TallyKey: short, Failed: 3}, {TallyKey: long, FirstTry: 1}})
+		first, second, third := store.Tally{TallyKey: runs, Started: 2}, store.Tally{TallyKey: short, Failed: 3}, store.Tally{TallyKey: long, FirstTry: 1}
+		f.commits(f.turn(f.created(), 2, counting(third, first, second)))
+		equal(f, f.tallies(store.TallyFilter{ByBucket: true}), []store.Tally{first, second, third})
 	}},
 	{"Tallies/OfSeveralPartitions", func(f *fixture) {
 		there := f.other()
 		for i, at := range []*fixture{f, there} {
-			t := at.first(at.newRun())
-			t.Tallies = []store.Tally{{TallyKey: tallyOf(int64(2-i), "charge"), FirstTry: 1}, {TallyKey: tallyOf(0, fmt.Sprint("only-", i)), Failed: 1}}
-			at.commits(t)
+			own := store.Tally{TallyKey: tallyOf(0, fmt.Sprint("only-", i)), Failed: 1}
+			at.commits(at.first(at.newRun(), counting(store.Tally{TallyKey: tallyOf(int64(2-i), "charge"), FirstTry: 1}, own)))
 		}
 		only := []store.Tally{{TallyKey: tallyOf(0, "only-0"), Failed: 1}, {TallyKey: tallyOf(0, "only-1"), Failed: 1}}
 		equal(f, f.tallies(store.TallyFilter{}), []store.Tally{{TallyKey: tallyOf(0, "charge"), FirstTry: 2}, only[0], only[1]})
@@ -63,15 +59,11 @@ var tallyChecks = []check{
 	}},
 	{"Tallies/OfRefusedTurnsDoNotCount", func(f *fixture) {
 		run := f.created()
-		count := func(t store.Turn) store.Turn {
-			t.Tallies = []store.Tally{{TallyKey: tallyOf(0, "charge"), FirstTry: 1}}
-			return t
-		}
-		good, stale, fenced, hooked := count(f.turn(run, 2)), count(f.turn(run, 1)), count(f.turn(run, 3)), count(f.turn(run, 3))
+		one := counting(store.Tally{TallyKey: tallyOf(0, "charge"), FirstTry: 1})
+		stale, hooked := f.turn(run, 1, one), f.turn(run, 3, one)
 		stale.CommitID++
-		fenced.Epoch--
 		hooked.Hook = func(any) error { return errors.New("refused") }
-		errs := f.commit(good, stale, fenced, hooked, count(f.turn(f.newRun(), 2)))
+		errs := f.commit(f.turn(run, 2, one), stale, f.turn(run, 3, one, under(f.epoch-1)), hooked, f.turn(f.newRun(), 2, one))
 		if errs[0] != nil || errs[1] == nil || errs[2] == nil || errs[3] == nil || errs[4] == nil {
 			f.Fatal(errs)
 		}
@@ -83,13 +75,9 @@ var tallyChecks = []check{
 			{TallyKey: store.TallyKey{Name: "charge"}}, {TallyKey: tallyOf(0, "charge"), Failed: -1},
 			{TallyKey: tallyOf(0, "\xc0")}, {TallyKey: store.TallyKey{Type: "order", Took: -1}},
 		} {
-			t := f.turn(run, 2)
-			t.Tallies = []store.Tally{bad}
-			f.malformed(f.commit(t)[0])
+			f.malformed(f.commit(f.turn(run, 2, counting(bad)))[0])
 		}
-		t := f.turn(run, 0) // which may be repeated
-		t.Tallies = []store.Tally{{TallyKey: tallyOf(0, "charge")}}
-		f.malformed(f.commit(t)[0])
+		f.malformed(f.commit(f.turn(run, 0, counting(store.Tally{TallyKey: tallyOf(0, "charge")})))[0]) // which may be repeated
 		equal(f, f.tallies(store.TallyFilter{}), nil)
 	}},
 }

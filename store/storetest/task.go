@@ -59,9 +59,7 @@ var taskChecks = []check{
 	}},
 	{"Task/ARepeatedOfferTakesNothingBack", func(f *fixture) {
 		f.attend("w1")
-		run := f.newRun()
-		offer := store.Turn{Partition: f.partition, Epoch: f.epoch, Run: run.ID, Offered: []store.Task{task(1, 1)}}
-		f.commits(f.first(run))
+		offer := store.Turn{Partition: f.partition, Epoch: f.epoch, Run: f.created().ID, Offered: []store.Task{task(1, 1)}}
 		f.commits(offer)
 		ref := f.claimTasks("w1", 1)[0].TaskRef
 		f.commits(offer)
@@ -91,15 +89,10 @@ var taskChecks = []check{
 		f.attend("w1")
 		run := f.offer(task(1, 1), task(2, 1))
 		other := f.newRun()
-		withdraw := func(number int64) store.Turn {
-			t := f.turn(run, number+1)
-			t.Withdrawn = []store.TaskRef{{Number: number, Attempt: 1}}
-			return t
-		}
+		withdraw := func(number int64) store.Turn { return f.turn(run, number+1, withdrawing(number)) }
 		f.commits(withdraw(1))
 		claimed := f.claimTasks("w1", 5)
-		equal(f, len(claimed), 1)
-		equal(f, claimed[0].Number, int64(2))
+		equal(f, numbers(claimed), []int64{2})
 		f.commits(f.first(other))
 		beside := f.turn(other, 2)
 		equal(f, f.commit(withdraw(2), beside), []error{store.ErrClaimed, nil})
@@ -116,9 +109,7 @@ var taskChecks = []check{
 		run := f.offer(task(1, 1), task(2, 1))
 		other := f.newRun()
 		giveUp := func(number int64) store.Turn {
-			t := f.turn(run, 2)
-			t.GivenUp = []store.TaskRef{{Number: number, Attempt: 1}}
-			return t
+			return f.turn(run, 2, func(t *store.Turn) { t.GivenUp = []store.TaskRef{{Number: number, Attempt: 1}} })
 		}
 		claimed := f.claimTasks("w1", 5)
 		equal(f, len(claimed), 2)
@@ -144,13 +135,7 @@ var taskChecks = []check{
 			tasks = append(tasks, t)
 		}
 		f.offer(tasks...)
-		var order []int64
-		for _, limit := range []int{3, 3} {
-			for _, t := range f.claimTasks("w1", limit) {
-				order = append(order, t.Number)
-			}
-		}
-		equal(f, order, []int64{4, 2, 3, 1})
+		equal(f, numbers(append(f.claimTasks("w1", 3), f.claimTasks("w1", 3)...)), []int64{4, 2, 3, 1})
 	}},
 	{"Task/KeysTakeTurns", func(f *fixture) {
 		f.attend("w1")
@@ -169,15 +154,12 @@ var taskChecks = []check{
 		tasks[4].Priority = 1
 		f.offer(tasks...)
 		var turns store.Turns
-		next := func(limit int) (numbers []int64) {
+		next := func(limit int) []int64 {
 			claim := f.taskClaim("w1", limit)
 			claim.From, claim.Spent = turns.From, turns.Spent
 			claimed := must(f.store.ClaimTasks(f.Context(), claim))(f)
-			for _, t := range claimed {
-				numbers = append(numbers, t.Number)
-			}
 			turns = store.After(claim.Turns, claimed, store.KeyOfTask)
-			return numbers
+			return numbers(claimed)
 		}
 		equal(f, next(3), []int64{12, 5, 14}) // of "", a and ab, whose turn it is; 5 is of a higher priority
 		equal(f, next(1), []int64{7})         // b has two
@@ -192,11 +174,7 @@ var taskChecks = []check{
 		one.Offered, two.Offered, three.Offered = 1, 2, 3
 		three.Suspect, two.Key = true, "b"
 		f.offer(one, two, three)
-		var order []int64
-		for _, t := range f.claimTasks("w1", 2) {
-			order = append(order, t.Number)
-		}
-		equal(f, order, []int64{3, 1})
+		equal(f, numbers(f.claimTasks("w1", 2)), []int64{3, 1})
 	}},
 	{"Task/OfQueueNameAndGroup", func(f *fixture) {
 		f.attend("w1")
@@ -209,12 +187,9 @@ var taskChecks = []check{
 		for _, c := range []store.TaskClaim{elsewhere, {Worker: "w1", Queue: "gpu", Turns: store.Turns{Limit: 1}, Partitions: f.group}} {
 			equal(f, len(must(f.store.ClaimTasks(f.Context(), c))(f)), 0)
 		}
-		got := f.claimTasks("w1", 5)
-		equal(f, len(got), 1)
-		equal(f, got[0].Number, int64(3))
+		equal(f, numbers(f.claimTasks("w1", 5)), []int64{3})
 		for _, c := range []store.TaskClaim{{Queue: "gpu", Turns: store.Turns{Limit: 1}}, {Worker: "w1", Turns: store.Turns{Limit: 1}}, {Worker: "w1", Queue: "gpu"}} {
-			_, err := f.store.ClaimTasks(f.Context(), c)
-			f.malformed(err)
+			f.malformed(errorOf(f.store.ClaimTasks(f.Context(), c)))
 		}
 	}},
 	{"Task/OneSuspectAtATime", func(f *fixture) {
@@ -238,11 +213,9 @@ var taskChecks = []check{
 		equal(f, len(f.tasks(store.TaskFilter{Lost: true})), 0)
 		w := f.worker("w1")
 		w.Left = true
-		_, err := f.store.Attend(f.Context(), w)
-		f.must(err)
+		f.must(errorOf(f.store.Attend(f.Context(), w)))
 		lost := f.tasks(store.TaskFilter{Lost: true, Partitions: []int{f.partition}})
-		equal(f, len(lost), 1)
-		equal(f, lost[0].TaskRef, ref)
+		equal(f, each(lost, func(t store.Task) store.TaskRef { return t.TaskRef }), []store.TaskRef{ref})
 		equal(f, len(f.tasks(store.TaskFilter{Lost: true, Partitions: []int{}})), 0)
 		equal(f, len(f.claimTasks("w1", 1)), 0)
 		equal(f, len(f.claimTasks("nobody", 1)), 0)
@@ -274,16 +247,14 @@ var taskChecks = []check{
 		var all []int64
 		for i := range 4 {
 			id, s := fmt.Sprint("w", i), f.open()
-			_, err := s.Attend(f.Context(), f.worker(id))
-			f.must(err)
+			f.must(errorOf(s.Attend(f.Context(), f.worker(id))))
 			wg.Go(func() {
 				for misses := 0; misses < 3; {
 					got, err := s.ClaimTasks(f.Context(), f.taskClaim(id, 3))
 					if store.Unavailable(err) {
 						continue
 					}
-					if err != nil {
-						f.Error(err)
+					if !f.well(err) {
 						return
 					}
 					if len(got) == 0 {
@@ -308,8 +279,6 @@ var taskChecks = []check{
 		client := f.open()
 		for i := range 20 {
 			run := f.offer(task(1, 1))
-			withdraw := f.turn(run, 2)
-			withdraw.Withdrawn = []store.TaskRef{{Number: 1, Attempt: 1}}
 			var claimed []store.Task
 			var wg sync.WaitGroup
 			wg.Go(func() {
@@ -319,7 +288,7 @@ var taskChecks = []check{
 					}
 				}
 			})
-			errs := f.commitAvailable(withdraw)
+			errs := f.commitAvailable(f.turn(run, 2, withdrawing(1)))
 			wg.Wait()
 			if won := errs[0] == nil; won == (len(claimed) == 1) || !won && errs[0] != store.ErrClaimed {
 				f.Fatalf("round %d: the turn was answered %v and %d tasks were claimed", i, errs, len(claimed))
@@ -362,7 +331,7 @@ var taskChecks = []check{
 	{"Task/IsHeard", func(f *fixture) {
 		f.attend("w1")
 		client := f.open()
-		for i, ear := range []store.Store{f.store, client} {
+		for _, ear := range []store.Store{f.store, client} {
 			l := f.listen(ear)
 			l.settle()
 			f.offer(task(1, 1))
@@ -373,7 +342,6 @@ var taskChecks = []check{
 			l.settle()
 			equal(f, f.settle("w1", got[0].TaskRef), []error{nil})
 			l.expect(store.NewsMessage)
-			_ = i
 		}
 	}},
 }
@@ -397,23 +365,27 @@ func (f *fixture) attend(id string) []store.TaskRef {
 	if answer.Now == 0 {
 		f.Errorf("the answer has no time: %+v", answer)
 	}
-	var held []store.TaskRef
-	for _, h := range answer.Held {
-		held = append(held, h.TaskRef)
-	}
-	return held
+	return each(answer.Held, func(h store.HeldTask) store.TaskRef { return h.TaskRef })
+}
+
+// withdrawing is a turn that takes back the first attempt of a call.
+func withdrawing(number int64) func(t *store.Turn) {
+	return func(t *store.Turn) { t.Withdrawn = []store.TaskRef{{Number: number, Attempt: 1}} }
+}
+
+// numbers are the calls of tasks.
+func numbers(tasks []store.Task) []int64 {
+	return each(tasks, func(t store.Task) int64 { return t.Number })
 }
 
 // offer makes a run and offers tasks of its calls.
 func (f *fixture) offer(tasks ...store.Task) store.Run {
 	f.Helper()
 	run := f.newRun()
-	t := f.first(run)
 	for i := range tasks {
 		tasks[i].WorkflowID = run.WorkflowID
 	}
-	t.Offered = tasks
-	f.commits(t)
+	f.commits(f.first(run, func(t *store.Turn) { t.Offered = tasks }))
 	return run
 }
 

@@ -13,8 +13,7 @@ var withinChecks = []check{
 	{"Transaction/WhatIsNoneIsRefused", func(f *fixture) {
 		var none *struct{}
 		for _, tx := range []any{nil, none, 7, "tx", f.store, struct{}{}} {
-			_, err := f.store.Within(tx)
-			f.is(err, store.ErrTx)
+			f.is(errorOf(f.store.Within(tx)), store.ErrTx)
 		}
 	}},
 }
@@ -48,25 +47,19 @@ var transactionChecks = []check{
 	{"Transaction/GoesOnAfterARefusal", func(f *fixture) {
 		taken, over, fresh := f.created(), f.created(), f.newRun()
 		f.closes(over, 2, store.Completed)
-		rival := f.newRun()
-		rival.WorkflowID = taken.WorkflowID
 		f.must(f.transact(func(in store.Transaction) error {
-			f.conflict(in.Create(f.Context(), rival), taken)
-			stolen := f.newRun()
-			stolen.ID, stolen.Chain = taken.ID, taken.ID
+			f.conflict(in.Create(f.Context(), f.newRun(rivaling(taken))), taken)
+			stolen := f.newRun(func(r *store.Run) { r.ID, r.Chain = taken.ID, taken.ID })
 			if err := in.Create(f.Context(), stolen); err == nil || !strings.Contains(err.Error(), "exists already") {
 				f.Errorf("got %v", err)
 			}
 			f.is(in.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: "nobody", Key: "k"}), store.ErrNotFound)
 			f.is(in.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: over.WorkflowID, Key: "k"}), store.ErrClosed)
-			_, err := in.Find(f.Context(), f.partition, "nobody", "")
-			f.is(err, store.ErrNotFound)
-			malformed := f.newRun()
-			malformed.WorkflowID = "a\x00b"
-			f.malformed(in.Create(f.Context(), malformed))
-			nowhere := f.newRun()
-			nowhere.Partition += 1000
-			f.malformed(in.Create(f.Context(), nowhere))
+			f.is(errorOf(in.Find(f.Context(), f.partition, "nobody", "")), store.ErrNotFound)
+			spoiled(f, f.newRun(), func(r store.Run) error { return in.Create(f.Context(), r) },
+				func(r *store.Run) { r.WorkflowID = "a\x00b" },
+				func(r *store.Run) { r.Partition += 1000 },
+			)
 			return in.Create(f.Context(), fresh)
 		}))
 		equal(f, f.find(fresh.ID), fresh)
@@ -93,17 +86,9 @@ var transactionChecks = []check{
 	}},
 	{"Transaction/OfAHookIsItsTurn", func(f *fixture) {
 		run, started, dropped := f.created(), f.newRun(), f.newRun()
-		starts := func(number int64, next store.Run, answer error) store.Turn {
-			t := f.turn(run, number)
-			t.Hook = func(tx any) error {
-				in, err := f.store.Within(tx)
-				return errors.Join(err, in.Create(f.Context(), next), answer)
-			}
-			return t
-		}
 		boom := errors.New("boom")
-		f.is(f.commit(starts(2, dropped, boom))[0], boom)
-		f.commits(starts(2, started, nil))
+		f.is(f.commit(f.turn(run, 2, f.starting(dropped, boom)))[0], boom)
+		f.commits(f.turn(run, 2, f.starting(started, nil)))
 		equal(f, f.find(started.ID), started)
 		equal(f, keys(f.inbox()), []string{store.CreatedKey(started.ID)})
 	}},
@@ -114,14 +99,7 @@ var transactionChecks = []check{
 			func(next store.Run) {
 				f.must(f.transact(func(in store.Transaction) error { return in.Create(f.Context(), next) }))
 			},
-			func(next store.Run) {
-				t := f.turn(run, 2)
-				t.Hook = func(tx any) error {
-					in, err := f.store.Within(tx)
-					return errors.Join(err, in.Create(f.Context(), next))
-				}
-				f.commits(t)
-			},
+			func(next store.Run) { f.commits(f.turn(run, 2, f.starting(next, nil))) },
 		} {
 			l.settle()
 			start(f.newRun())
@@ -178,6 +156,16 @@ func (f *fixture) transacts() bool {
 	}
 	f.must(err)
 	return true
+}
+
+// starting is a turn whose hook creates a run and then answers.
+func (f *fixture) starting(next store.Run, answer error) func(t *store.Turn) {
+	return func(t *store.Turn) {
+		t.Hook = func(tx any) error {
+			in, err := f.store.Within(tx)
+			return errors.Join(err, in.Create(f.Context(), next), answer)
+		}
+	}
 }
 
 // transact runs a function within a transaction of the store.

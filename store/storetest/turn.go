@@ -22,21 +22,20 @@ var turnChecks = []check{
 			{Status: store.Running, Wake: store.Hot},
 			{Status: store.Completed, Wake: store.Never, Closed: math.MaxInt64, Detail: []byte(`{}`)},
 		} {
-			t := f.turn(run, 0)
-			t.State = &state
-			f.commits(t)
+			f.commits(f.turn(run, 0, stating(state)))
 			equal(f, f.find(run.ID).RunState, state)
 		}
 		f.commits(f.turn(run, 2))
 		equal(f, f.find(run.ID).Status, store.Completed) // nil leaves it
 	}},
 	{"Turn/AttributesReplaceTheWhole", func(f *fixture) {
-		run, other := f.newRun(), f.created()
+		other := f.created()
 		oslo, lyon, gold := store.Attribute{Name: "city", Value: "Oslo"}, store.Attribute{Name: "city", Value: "Lyon"}, store.Attribute{Name: "tier", Value: "gold"}
-		run.Attributes = []store.Attribute{oslo}
-		t := f.first(run)
-		t.Attributes = &[]store.Attribute{gold, lyon, gold}
-		f.commits(t)
+		with := func(all ...store.Attribute) func(t *store.Turn) {
+			return func(t *store.Turn) { t.Attributes = &all }
+		}
+		run := f.newRun(func(r *store.Run) { r.Attributes = []store.Attribute{oslo} })
+		f.commits(f.first(run, with(gold, lyon, gold)))
 		has := func(want ...store.Attribute) {
 			f.Helper()
 			equal(f, f.find(run.ID).Attributes, want)
@@ -52,47 +51,33 @@ var turnChecks = []check{
 		has(lyon, gold)
 		f.commits(f.turn(run, 2)) // nil leaves them
 		has(lyon, gold)
-		third, rest := f.turn(run, 3), f.turn(other, 2)
-		third.Attributes = &[]store.Attribute{oslo}
-		f.commits(third, rest)
+		third := f.turn(run, 3, with(oslo))
+		f.commits(third, f.turn(other, 2))
 		has(oslo)
-		fourth := f.turn(run, 4)
-		fourth.Attributes = &[]store.Attribute{}
-		f.commits(fourth)
+		f.commits(f.turn(run, 4, with()))
 		f.commits(third) // again, late
 		has()
 		// With its last turn a run may change its own, whatever those of the next one.
-		next := f.newRun()
-		next.WorkflowID, next.Chain, next.Attributes = run.WorkflowID, run.ID, []store.Attribute{lyon}
-		end := f.turn(run, 5)
-		end.State, end.Create, end.Attributes = closed(store.Continued), &next, &[]store.Attribute{gold}
-		f.commits(end)
+		next := f.newRun(following(run), func(r *store.Run) { r.Attributes = []store.Attribute{lyon} })
+		f.commits(f.turn(run, 5, continuing(next), with(gold)))
 		equal(f, f.find(run.ID).Attributes, []store.Attribute{gold})
 		equal(f, f.find(next.ID), next)
-		for _, wrong := range []func(t *store.Turn){
+		spoiled(f, f.turn(other, 9, with(gold)), func(t store.Turn) error { return f.commit(t)[0] },
 			func(t *store.Turn) { t.Number = 0 },
-			func(t *store.Turn) { t.Attributes = &[]store.Attribute{{Value: "x"}} },
-			func(t *store.Turn) { t.Attributes = &[]store.Attribute{{Name: "x", Value: "\x00"}} },
-		} {
-			t := f.turn(other, 9)
-			t.Attributes = &[]store.Attribute{gold}
-			wrong(&t)
-			f.malformed(f.commit(t)[0])
-		}
+			with(store.Attribute{Value: "x"}),
+			with(store.Attribute{Name: "x", Value: "\x00"}),
+		)
 	}},
 	{"Turn/CallsAreReplacedAndDeleted", func(f *fixture) {
 		run, other := f.created(), f.created()
 		call := func(number int64, state store.CallState) store.Call {
 			return store.Call{Partition: f.partition, Run: run.ID, Number: number, State: state, Name: "charge", Queue: "gpu", Attempt: 3, Due: 99, Data: []byte("d")}
 		}
-		t := f.turn(run, 2)
-		t.Calls = []store.Call{call(5, store.Backoff), call(2, store.Queued), {Number: 9, State: store.External}}
-		f.commits(t)
+		f.commits(f.turn(run, 2, calling(call(5, store.Backoff), call(2, store.Queued), store.Call{Number: 9, State: store.External})))
 		equal(f, f.calls(run.ID), []store.Call{call(2, store.Queued), call(5, store.Backoff), {Partition: f.partition, Run: run.ID, Number: 9, State: store.External}})
-		t = f.turn(run, 0)
 		changed := call(5, store.Paused)
 		changed.Data, changed.Due, changed.Queue, changed.Name, changed.Attempt = nil, 0, "", "other", 4
-		t.Calls = []store.Call{changed}
+		t := f.turn(run, 0, calling(changed))
 		t.Closed = []int64{2, 77}
 		f.commits(t, t) // a change of calls can be repeated
 		equal(f, f.calls(run.ID), []store.Call{changed, {Partition: f.partition, Run: run.ID, Number: 9, State: store.External}})
@@ -109,9 +94,7 @@ var turnChecks = []check{
 			t.Calls = append(t.Calls, call(i+1, store.Queued, 1))
 		}
 		t.Calls = append(t.Calls, call(7, store.Queued, 2), call(n, store.Queued, 3), call(7, store.Queued, 4)) // the last of each counts
-		beside := f.turn(other, 2)
-		beside.Calls = []store.Call{{Number: 1, State: store.Queued}, {Number: 2, State: store.Queued}}
-		f.commits(t, beside)
+		f.commits(t, f.turn(other, 2, calling(store.Call{Number: 1, State: store.Queued}, store.Call{Number: 2, State: store.Queued})))
 		want := slices.Clone(t.Calls[:n])
 		want[6], want[n-1] = call(7, store.Queued, 4), call(n, store.Queued, 3)
 		equal(f, f.calls(run.ID), want)
@@ -137,13 +120,9 @@ var turnChecks = []check{
 	{"Turn/LedgerRowsAreInsertedOnce", func(f *fixture) {
 		run := f.created()
 		attempt := store.Attempt{Call: 1, Number: 1, Name: "charge", Outcome: "failed", ErrorType: "net", Reason: "will retry", Started: 5, Ended: 6, Data: []byte(`{"node":"a"}`)}
-		t := f.turn(run, 2)
-		t.Attempts = []store.Attempt{attempt}
-		f.commits(t)
+		f.commits(f.turn(run, 2, attempting(attempt)))
 		attempt.Outcome, attempt.Data = "completed", nil
-		t = f.turn(run, 3)
-		t.Attempts = []store.Attempt{attempt, {Call: 2, Number: 1}, {Call: 1, Number: 2}}
-		f.commits(t)
+		f.commits(f.turn(run, 3, attempting(attempt, store.Attempt{Call: 2, Number: 1}, store.Attempt{Call: 1, Number: 2})))
 		stored := f.attempts(run.ID)
 		equal(f, len(stored), 3)
 		equal(f, stored[0], store.Attempt{Partition: f.partition, Run: run.ID, Call: 1, Number: 1, Name: "charge", Outcome: "failed", ErrorType: "net", Reason: "will retry", Started: 5, Ended: 6, Data: []byte(`{"node":"a"}`)})
@@ -158,15 +137,10 @@ var turnChecks = []check{
 				t.Attempts = append(t.Attempts, store.Attempt{Call: call, Number: n + 1})
 			}
 		}
-		after := f.turn(other, 2)
-		after.Attempts = []store.Attempt{{Call: 2, Number: 4}}
-		f.commits(t, after)
-		read := func(part store.AttemptRange) (keys []store.AttemptKey) {
+		f.commits(t, f.turn(other, 2, attempting(store.Attempt{Call: 2, Number: 4})))
+		read := func(part store.AttemptRange) []store.AttemptKey {
 			found := must(f.store.Attempts(f.Context(), f.partition, run.ID, part))(f)
-			for _, a := range found {
-				keys = append(keys, store.AttemptKey{Call: a.Call, Number: a.Number})
-			}
-			return keys
+			return each(found, func(a store.Attempt) store.AttemptKey { return store.AttemptKey{Call: a.Call, Number: a.Number} })
 		}
 		all := []store.AttemptKey{{Call: 1, Number: 1}, {Call: 2, Number: 1}, {Call: 2, Number: 2}, {Call: 2, Number: 3}, {Call: 7, Number: 1}, {Call: 7, Number: 2}}
 		latest := []store.AttemptKey{all[0], all[3], all[5]}
@@ -189,43 +163,31 @@ var turnChecks = []check{
 		run := f.created()
 		const first, last, total = 3, 4, 20
 		for n := 1; n <= total; n++ {
-			t := f.turn(run, int64(n+1))
 			a := store.Attempt{Call: 7, Number: n}
 			if n > first+last {
 				a.Prune = n - last
 			}
-			t.Attempts = []store.Attempt{a}
-			f.commits(t)
+			f.commits(f.turn(run, int64(n+1), attempting(a)))
 		}
-		var numbers []int
-		for _, a := range f.attempts(run.ID) {
-			numbers = append(numbers, a.Number)
-			equal(f, a.Prune, 0)
-		}
-		equal(f, numbers, []int{1, 2, 3, 17, 18, 19, 20})
+		kept := each(f.attempts(run.ID), func(a store.Attempt) [2]int { return [2]int{a.Number, a.Prune} })
+		equal(f, kept, [][2]int{{1, 0}, {2, 0}, {3, 0}, {17, 0}, {18, 0}, {19, 0}, {20, 0}})
 	}},
 	{"Turn/HookRunsOnceAndItsErrorUndoesTheTurnAlone", func(f *fixture) {
 		run, other := f.created(), f.created()
 		boom := errors.New("boom")
 		ran := 0
-		t := f.turn(run, 2)
-		t.State = closed(store.Completed)
-		t.Calls = []store.Call{{Number: 1, State: store.Queued}}
-		t.Attempts = []store.Attempt{{Call: 1, Number: 1}}
-		t.Messages = []store.Message{{Partition: f.partition, WorkflowID: other.WorkflowID, Key: "no"}}
+		t := f.turn(run, 2, ending(store.Completed), calling(store.Call{Number: 1, State: store.Queued}), attempting(store.Attempt{Call: 1, Number: 1}),
+			sending(store.Message{Partition: f.partition, WorkflowID: other.WorkflowID, Key: "no"}))
 		t.Hook = func(any) error { ran++; return boom }
 		bystander := f.created()
 		before := f.dump(run.ID)
 		errs := f.commit(f.turn(bystander, 2), t, f.turn(bystander, 3))
-		var hook *store.HookError
-		if !errors.As(errs[1], &hook) || !errors.Is(errs[1], boom) {
+		if _, is := errors.AsType[*store.HookError](errs[1]); !is || !errors.Is(errs[1], boom) {
 			f.Fatalf("got %v, want a HookError of boom", errs[1])
 		}
 		f.is(errors.Join(errs[0], errs[2]), nil)
 		equal(f, ran, 1)
-		if after := f.dump(run.ID); after != before {
-			f.Fatalf("before: %s\nafter:  %s", before, after)
-		}
+		equal(f, f.dump(run.ID), before)
 		equal(f, len(f.history(bystander.ID)), 3)
 		t.Hook = func(any) error { ran++; return nil }
 		f.commits(t)
@@ -234,10 +196,8 @@ var turnChecks = []check{
 	}},
 	{"Turn/HookPanicIsAnError", func(f *fixture) {
 		run := f.created()
-		t := f.turn(run, 2)
-		t.Hook = func(any) error { panic("ouch") }
-		var hook *store.HookError
-		if err := f.commit(t)[0]; !errors.As(err, &hook) || !strings.Contains(err.Error(), "ouch") {
+		err := f.commit(f.turn(run, 2, func(t *store.Turn) { t.Hook = func(any) error { panic("ouch") } }))[0]
+		if _, is := errors.AsType[*store.HookError](err); !is || !strings.Contains(err.Error(), "ouch") {
 			f.Fatalf("got %v", err)
 		}
 		f.commits(f.turn(run, 2)) // nobody holds anything
@@ -265,10 +225,9 @@ var turnChecks = []check{
 		run, bystander := f.created(), f.created()
 		t := f.turn(run, 2)
 		t.Hook = func(any) error { return fmt.Errorf("enough: %w", store.ErrHookLeft) }
-		var hook *store.HookError
 		before, after := f.turn(bystander, 2), f.turn(bystander, 3)
 		errs := f.commit(before, t, after)
-		if !errors.As(errs[1], &hook) || !errors.Is(errs[1], store.ErrHookLeft) || store.Unavailable(errs[1]) {
+		if _, is := errors.AsType[*store.HookError](errs[1]); !is || !errors.Is(errs[1], store.ErrHookLeft) || store.Unavailable(errs[1]) {
 			f.Fatalf("got %v", errs[1])
 		}
 		if errs = []error{errs[0], errs[2]}; store.Unavailable(errs[0]) || store.Unavailable(errs[1]) {
@@ -280,16 +239,12 @@ var turnChecks = []check{
 		f.is(errors.Join(f.unblocked(f.turn(run, 2))...), nil)
 	}},
 	{"Turn/BytesAreOpaque", func(f *fixture) {
-		run := f.newRun()
-		f.commits(f.first(run))
+		run := f.created()
 		large := bytes.Repeat([]byte("0123456789abcdef"), 8<<20/16)
 		for i, b := range [][]byte{nil, []byte(`{"a":"ü"}`), {0}, {0xff, 0xfe}, []byte("a\x00b"), []byte("'; DROP TABLE runs; --"), []byte("𝄞"), large, append([]byte{0x80}, large[:1<<20]...)} {
-			t := f.turn(run, int64(i+2))
-			t.Events = b
-			t.State = &store.RunState{Status: store.Running, Detail: b}
-			t.Calls = []store.Call{{Number: 1, State: store.Queued, Data: b}}
-			t.Attempts = []store.Attempt{{Call: 1, Number: i + 1, Data: b}}
-			t.Messages = []store.Message{{Partition: f.partition, WorkflowID: run.WorkflowID, Key: t.Run, Data: b}}
+			t := f.turn(run, int64(i+2), stating(store.RunState{Status: store.Running, Detail: b}), calling(store.Call{Number: 1, State: store.Queued, Data: b}),
+				sending(store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: run.ID, Data: b}))
+			t.Events, t.Attempts = b, []store.Attempt{{Call: 1, Number: i + 1, Data: b}}
 			f.commits(t)
 			inbox := f.inbox()
 			for name, got := range map[string][]byte{
@@ -303,16 +258,13 @@ var turnChecks = []check{
 					f.Errorf("%s: bytes %d came back as %d bytes (nil: %v)", name, i, len(got), got == nil)
 				}
 			}
-			eat := f.turn(run, 0)
-			eat.Consumed = []int64{inbox[0].Sequence}
-			f.commits(eat)
+			f.commits(f.turn(run, 0, consuming(inbox[0])))
 		}
 	}},
 	{"Turn/OddStringsComeBack", func(f *fixture) {
 		for _, s := range []string{"ü 𝄞 日本", `"quoted" 'single' \back %x ? ; --`, "line\nbreak\ttab", "\u202eright to left", strings.Repeat("long", 1000), " ", "NULL", "1e5", "\x01\x7f"} {
 			run := f.newRun()
-			run.ID, run.Chain = run.ID+s, run.Chain+s
-			run.WorkflowID, run.Type, run.Group = run.WorkflowID+s, s, s
+			run.ID, run.Chain, run.WorkflowID, run.Type, run.Group = run.ID+s, run.Chain+s, run.WorkflowID+s, s, s
 			t := f.first(run)
 			t.Calls = []store.Call{{Number: 1, State: store.CallState(s), Name: s, Queue: s}}
 			t.Attempts = []store.Attempt{{Call: 1, Number: 1, Name: s, Outcome: s, ErrorType: s, Reason: s}}

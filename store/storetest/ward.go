@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -21,8 +20,7 @@ var wardChecks = []check{
 		equal(f, b.dueAt(b.place), []string{run.ID})
 		f.refuses(b.turn(run, 2), store.ErrFenced) // the owner's epoch is not that of the ward
 		b.commits(b.wardTurn(run, 2))
-		back := store.Move{Partition: f.partition, Ward: b.ward, Epoch: b.epoch, Run: run.ID}
-		f.must(b.store.Move(f.Context(), back))
+		f.must(b.store.Move(f.Context(), b.back(run)))
 		equal(f, f.find(run.ID).Ward, 0)
 		equal(f, f.counts(nil, 0).Away, 0)
 		equal(f, string(f.find(run.ID).Detail), `"tried"`)
@@ -48,7 +46,7 @@ var wardChecks = []check{
 		b.takes(f)
 		l = f.listen(f.store)
 		l.settle()
-		f.must(b.store.Move(f.Context(), store.Move{Partition: f.partition, Ward: b.ward, Epoch: b.epoch, Run: run.ID}))
+		f.must(b.store.Move(f.Context(), b.back(run)))
 		l.expect(store.NewsNodes)
 	}},
 	{"Ward/ARepeatedMoveDoesNoHarm", func(f *fixture) {
@@ -58,9 +56,7 @@ var wardChecks = []check{
 		f.must(f.store.Move(f.Context(), m))
 		f.must(f.store.Move(f.Context(), m))
 		b.takes(f)
-		turn := b.wardTurn(run, 2)
-		turn.State = &store.RunState{Status: store.Running, Wake: 12345}
-		b.commits(turn)
+		b.commits(b.wardTurn(run, 2, stating(store.RunState{Status: store.Running, Wake: 12345})))
 		f.must(f.store.Move(f.Context(), m)) // what the ward did since stays
 		equal(f, f.find(run.ID).Wake, int64(12345))
 		c := f.host("node-c")
@@ -75,12 +71,9 @@ var wardChecks = []check{
 		m := b.away(f, run, []byte(`"then"`))
 		f.must(f.store.Move(f.Context(), m)) // and its answer is lost
 		b.takes(f)
-		turn := b.wardTurn(run, 2)
-		turn.State = &store.RunState{Status: store.Running, Wake: 12345, Detail: []byte(`"since"`)}
-		b.commits(turn)
+		b.commits(b.wardTurn(run, 2, stating(store.RunState{Status: store.Running, Wake: 12345, Detail: []byte(`"since"`)})))
 		f.must(b.store.Leave(f.Context(), b.node))
-		_, err := f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward)
-		f.must(err)
+		f.must(errorOf(f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward)))
 		f.is(f.store.Move(f.Context(), m), store.ErrNoPlace)
 		got := f.find(run.ID)
 		equal(f, [2]any{got.Ward, string(got.Detail)}, [2]any{0, `"since"`})
@@ -89,10 +82,7 @@ var wardChecks = []check{
 		run := f.created()
 		b := f.host("node-b")
 		f.is(f.store.Move(f.Context(), store.Move{Partition: f.partition, Epoch: f.epoch, Run: run.ID, To: "stranger"}), store.ErrNoPlace)
-		elsewhere := f.describe("elsewhere")
-		elsewhere.Group = "another group"
-		f.makeGroup(elsewhere.Group)
-		f.must(f.store.Join(f.Context(), elsewhere))
+		f.must(f.store.Join(f.Context(), f.describe("elsewhere", grouped(f.makeGroup("another group")))))
 		f.is(f.store.Move(f.Context(), store.Move{Partition: f.partition, Epoch: f.epoch, Run: run.ID, To: "elsewhere"}), store.ErrNoPlace)
 		f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
 		f.must(b.store.Leave(f.Context(), b.node))
@@ -107,8 +97,8 @@ var wardChecks = []check{
 			m.Partition, m.Key, m.Kind = f.partition, string(rune('a'+i)), "k"
 			f.must(f.store.Post(f.Context(), m))
 		}
-		equal(f, f.keysAt(f.partition), []string{"c", "d", "e"})
-		equal(f, f.keysAt(b.place), []string{"a", "b"})
+		equal(f, keys(f.inbox()), []string{"c", "d", "e"})
+		equal(f, keys(f.inbox(b.place)), []string{"a", "b"})
 		all := f.inbox(f.partition, b.place)
 		equal(f, len(all), 5)
 		equal(f, [2]int{all[0].Partition, all[2].Partition}, [2]int{b.place, f.partition})
@@ -116,27 +106,22 @@ var wardChecks = []check{
 			equal(f, f.readInbox(store.InboxRead{Of: []string{run.WorkflowID, other.WorkflowID, "nobody"}}, place), want)
 		}
 		equal(f, f.readInbox(store.InboxRead{Of: []string{run.WorkflowID}}, f.partition, b.place), []store.Message{all[0], all[1], all[4]})
-		turn := b.wardTurn(run, 0)
-		turn.Consumed = []int64{all[0].Sequence}
-		b.commits(turn)
-		equal(f, f.keysAt(b.place), []string{"b"})
-		f.must(b.store.Move(f.Context(), store.Move{Partition: f.partition, Ward: b.ward, Epoch: b.epoch, Run: run.ID}))
-		equal(f, f.keysAt(f.partition), []string{"b", "c", "d", "e"})
-		equal(f, f.keysAt(b.place), nil)
+		b.commits(b.wardTurn(run, 0, consuming(all[0])))
+		equal(f, keys(f.inbox(b.place)), []string{"b"})
+		f.must(b.store.Move(f.Context(), b.back(run)))
+		equal(f, keys(f.inbox()), []string{"b", "c", "d", "e"})
+		equal(f, keys(f.inbox(b.place)), nil)
 	}},
 	{"Ward/TheNextOfAChainStaysAndWhatClosesIsAtHome", func(f *fixture) {
 		b := f.host("node-b")
 		run := f.moved(b)
 		b.takes(f)
-		next := f.newRunOfChain(run)
-		turn := b.wardTurn(run, 2)
-		turn.State, turn.Create = closed(store.Continued), &next
+		next := f.newRun(following(run))
+		turn := b.wardTurn(run, 2, continuing(next))
 		b.commits(turn)
 		b.commits(turn)
 		equal(f, [2]int{f.find(run.ID).Ward, f.find(next.ID).Ward}, [2]int{0, b.ward})
-		last := b.wardTurn(next, 1)
-		last.State = closed(store.Completed)
-		b.commits(last, b.wardTurn(f.moved(b), 2))
+		b.commits(b.wardTurn(next, 1, ending(store.Completed)), b.wardTurn(f.moved(b), 2))
 		equal(f, f.find(next.ID).Ward, 0)
 		f.is(f.store.Move(f.Context(), b.away(f, next, nil)), store.ErrClosed)
 	}},
@@ -166,8 +151,7 @@ var wardChecks = []check{
 			return must(f.store.Dissolve(f.Context(), f.partition, epoch, b.ward))(f)
 		}
 		equal(f, gone(f.epoch), false) // it lives
-		_, err := f.store.Dissolve(f.Context(), f.partition, f.epoch+1, b.ward)
-		f.is(err, store.ErrFenced)
+		f.is(errorOf(f.store.Dissolve(f.Context(), f.partition, f.epoch+1, b.ward)), store.ErrFenced)
 		f.must(b.store.Release(f.Context(), b.node, []int{b.place}))
 		equal(f, gone(f.epoch), true)
 		equal(f, gone(f.epoch), true)
@@ -205,16 +189,9 @@ var wardChecks = []check{
 			b := f.host("node-" + run.ID)
 			f.must(f.store.Move(f.Context(), b.away(f, run, nil)))
 			b.takes(f)
-			turn := b.wardTurn(run, 2)
-			turn.State = &store.RunState{Status: store.Running, Wake: 777}
+			turn := b.wardTurn(run, 2, stating(store.RunState{Status: store.Running, Wake: 777}))
 			written := make(chan error, 1)
-			go func() {
-				result, err := b.store.Commit(f.Context(), []store.Turn{turn})
-				if err == nil {
-					err = result.Errors[0]
-				}
-				written <- err
-			}()
+			go func() { written <- b.tried(turn) }()
 			f.must(b.store.Leave(f.Context(), b.node))
 			is := must(f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward))(f)
 			seen := len(f.history(run.ID)) // as of now nothing comes any more
@@ -236,9 +213,7 @@ type host struct {
 // host is another node, to which runs may move.
 func (f *fixture) host(id string) *host {
 	f.Helper()
-	node := f.describe(id)
-	node.Lease = time.Hour
-	b := &host{fixture: f.peer(node)}
+	b := &host{fixture: f.peer(f.describe(id))}
 	b.ward = f.member(id).Ordinal
 	b.place = store.Place(f.partition, b.ward)
 	return b
@@ -259,10 +234,15 @@ func (b *host) takes(f *fixture) {
 	b.epoch = owned[0].Epoch
 }
 
-func (b *host) wardTurn(run store.Run, number int64) store.Turn {
-	t := b.turn(run, number)
+func (b *host) wardTurn(run store.Run, number int64, writes ...func(t *store.Turn)) store.Turn {
+	t := b.turn(run, number, writes...)
 	t.Ward = b.ward
 	return t
+}
+
+// back is the move of a run from the host to its home.
+func (b *host) back(run store.Run) store.Move {
+	return store.Move{Partition: b.partition, Ward: b.ward, Epoch: b.epoch, Run: run.ID}
 }
 
 // moved is a run that has moved to the host.
@@ -282,14 +262,4 @@ func (f *fixture) dueAt(place int) (ids []string) {
 		ids = append(ids, w.Run)
 	}
 	return ids
-}
-
-// keysAt lists the messages at a place.
-func (f *fixture) keysAt(place int) (keys []string) {
-	f.Helper()
-	all := f.inbox(place)
-	for _, m := range all {
-		keys = append(keys, m.Key)
-	}
-	return keys
 }

@@ -43,8 +43,7 @@ func Text(name, text string, actions Actions) (*syntax.File, error) {
 	if f == nil {
 		return nil, err
 	}
-	var faults syntax.Diagnostics
-	broken := errors.As(err, &faults)
+	faults, broken := errors.AsType[syntax.Diagnostics](err)
 	c := &checker{file: f, actions: actions, broken: broken, functions: map[string]*syntax.Function{}}
 	c.program()
 	return f, append(faults, c.faults...).Sort().Err()

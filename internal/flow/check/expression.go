@@ -20,14 +20,8 @@ func (c *checker) expr(x syntax.Expr) {
 	switch x := x.(type) {
 	case *syntax.Name:
 		c.name(x)
-	case *syntax.List:
-		for _, i := range x.Items {
-			c.expr(i)
-		}
 	case *syntax.Dict:
 		c.dict(x)
-	case *syntax.Unary:
-		c.expr(x.X)
 	case *syntax.Binary:
 		c.expr(x.X)
 		if c.keyWithMinus(x) {
@@ -45,9 +39,6 @@ func (c *checker) expr(x syntax.Expr) {
 			}
 			c.report(x.Name, syntax.CodeValue, hint, "%s has no field %s", kindOf(x.X), x.Name.Name)
 		}
-	case *syntax.Index:
-		c.expr(x.X)
-		c.expr(x.I)
 	case *syntax.Call:
 		c.call(x)
 		if x.Policy != nil && c.functions[x.Name.Name] == nil && eval.IsBuiltin(x.Name.Name) {
@@ -55,9 +46,7 @@ func (c *checker) expr(x syntax.Expr) {
 		}
 		c.blockPolicy(&x.Policied)
 	case *syntax.Wait:
-		for _, v := range x.Vars {
-			c.expr(v.Value)
-		}
+		c.parts(x)
 		if p := x.Policy; p != nil && (p.AttemptTimeout == 0 || len(p.Rules) > 0 || p.MaxAttempts != 1) {
 			c.report(x.Brackets, syntax.CodePolicy, "Write [timeout: 2d]; when it has passed, the error has the type Timeout.", "waiting for a signal has a timeout and no other policy")
 		}
@@ -65,14 +54,24 @@ func (c *checker) expr(x syntax.Expr) {
 		c.action(x)
 	case *syntax.Spread:
 		c.expr(x.Over)
-		c.inner = append(c.inner, x.As.Name)
-		c.expr(x.Call)
-		c.inner = c.inner[:len(c.inner)-1]
-	case *syntax.Parallel:
-		for _, call := range x.Calls {
-			c.expr(call)
-		}
+		c.with(x.As.Name, func() { c.expr(x.Call) })
+	default:
+		c.parts(x)
 	}
+}
+
+// parts checks the parts of an expression.
+func (c *checker) parts(x syntax.Expr) {
+	for _, part := range syntax.Parts(x) {
+		c.expr(part)
+	}
+}
+
+// with checks what may read a name that is no variable of the function.
+func (c *checker) with(name string, check func()) {
+	c.inner = append(c.inner, name)
+	check()
+	c.inner = c.inner[:len(c.inner)-1]
 }
 
 // keyWithMinus reports a key such as content-type behind a point, which is read as a
@@ -174,14 +173,11 @@ func (c *checker) call(x *syntax.Call) {
 
 // callable are the names of all functions.
 func (c *checker) callable() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, b := range eval.Builtins() {
-			if !yield(b.Name) {
-				return
-			}
-		}
-		maps.Keys(c.functions)(yield)
+	names := slices.Collect(maps.Keys(c.functions))
+	for _, b := range eval.Builtins() {
+		names = append(names, b.Name)
 	}
+	return slices.Values(names)
 }
 
 // form is how a function is called.

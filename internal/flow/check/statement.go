@@ -302,9 +302,7 @@ func (c *checker) bindsByType(h *syntax.Except) bool {
 		return false
 	}
 	c.report(t, syntax.CodeError, "To give the error a name: except as "+t.Name+":", "%s is read as the type of an error", t.Name)
-	c.inner = append(c.inner, t.Name)
-	c.block(h.Body)
-	c.inner = c.inner[:len(c.inner)-1]
+	c.with(t.Name, func() { c.block(h.Body) })
 	return true
 }
 

@@ -9,63 +9,40 @@ import (
 )
 
 // texts is a builtin whose arguments all are texts.
-func texts(run func(s []string) Value) func(*frame, []Value) (Value, error) {
+func texts(run func(f *frame, s []string) (Value, error)) func(*frame, []Value) (Value, error) {
 	return func(f *frame, a []Value) (Value, error) {
-		s := make([]string, len(a))
-		for i, v := range a {
-			text, ok := v.(string)
+		s, err := collect(len(a), func(i int) (string, error) {
+			text, ok := a[i].(string)
 			if !ok {
-				return nil, fault(TypeType, "this takes a text, and gets %s", kindOf(v))
+				return "", fault(TypeType, "this takes a text, and gets %s", kindOf(a[i]))
 			}
-			s[i] = text
-			if err := f.spend(len(text) / 64); err != nil {
-				return nil, err
-			}
+			return text, f.spend(len(text) / 64)
+		})
+		if err != nil {
+			return nil, err
 		}
-		out := run(s)
+		out, err := run(f, s)
 		if text, ok := out.(string); ok && len(text) > MaxValue {
 			return nil, tooLarge("text")
 		}
-		return out, nil
+		return out, err
 	}
 }
 
-func replace(f *frame, a []Value) (Value, error) {
-	tooMuch := false
-	v, err := texts(func(s []string) Value {
-		growth := len(s[2]) - len(s[1])
-		if growth > 0 && len(s[0])+strings.Count(s[0], s[1])*growth > MaxValue {
-			tooMuch = true
-			return nil
-		}
-		return strings.ReplaceAll(s[0], s[1], s[2])
-	})(f, a)
-	if tooMuch {
+func replace(_ *frame, s []string) (Value, error) {
+	growth := len(s[2]) - len(s[1])
+	if growth > 0 && len(s[0])+strings.Count(s[0], s[1])*growth > MaxValue {
 		return nil, tooLarge("text")
 	}
-	return v, err
+	return strings.ReplaceAll(s[0], s[1], s[2]), nil
 }
 
-func split(f *frame, a []Value) (Value, error) {
-	parts, err := texts(func(s []string) Value {
-		var parts []string
-		switch {
-		case len(s) == 1:
-			parts = strings.Fields(s[0])
-		default:
-			parts = strings.Split(s[0], s[1])
-		}
-		l := &List{}
-		for _, p := range parts {
-			l.items = append(l.items, p)
-		}
-		return l
-	})(f, a)
-	if err != nil {
-		return nil, err
+func split(f *frame, s []string) (Value, error) {
+	parts := strings.Fields(s[0])
+	if len(s) > 1 {
+		parts = strings.Split(s[0], s[1])
 	}
-	all := parts.(*List).items
-	return f.made(len(all), func(i int) (Value, error) { return all[i], nil })
+	return f.made(len(parts), func(i int) (Value, error) { return parts[i], nil })
 }
 
 func toText(f *frame, a []Value) (Value, error) {

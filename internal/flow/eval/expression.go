@@ -14,22 +14,11 @@ func (f *frame) eval(x syntax.Expr) (Value, error) {
 		return nil, f.at(x, err)
 	}
 	v, err := f.expression(x)
-	if err != nil {
-		return nil, f.at(x, err)
-	}
-	return v, nil
+	return v, f.at(x, err)
 }
 
 func (f *frame) expression(x syntax.Expr) (Value, error) {
 	switch x := x.(type) {
-	case *syntax.Int:
-		return x.Value, nil
-	case *syntax.Float:
-		return x.Value, nil
-	case *syntax.String:
-		return x.Value, nil
-	case *syntax.Bool:
-		return x.Value, nil
 	case *syntax.None:
 		return nil, nil
 	case *syntax.Name:
@@ -58,8 +47,8 @@ func (f *frame) expression(x syntax.Expr) (Value, error) {
 		return field(v, x.Name.Name)
 	case *syntax.Index:
 		return f.index(x)
-	case *syntax.Call:
-		return f.call(x, f.fx)
+	case *syntax.Call, *syntax.Action:
+		return f.call(x)
 	case *syntax.Wait:
 		var timeout time.Duration
 		policy, err := f.policy(&x.Policied)
@@ -70,17 +59,12 @@ func (f *frame) expression(x syntax.Expr) (Value, error) {
 			timeout = policy.AttemptTimeout
 		}
 		return f.fx.Receive(x.Signal.Name, timeout)
-	case *syntax.Action:
-		a, err := f.action(x)
-		if err != nil {
-			return nil, err
-		}
-		v, err := f.fx.Act(a)
-		return v, f.placed(x, err)
 	case *syntax.Spread:
 		return f.spread(x, false)
 	case *syntax.Parallel:
 		return f.parallel(x.Calls, x.Fan)
+	case interface{ Constant() any }:
+		return x.Constant(), nil
 	}
 	return nil, fault(TypeType, "a %T has no value", x)
 }
@@ -237,13 +221,29 @@ func (f *frame) action(x *syntax.Action) (Action, error) {
 	return a, f.spend(sizeOf(a.Args) / 64)
 }
 
-// call calls a function of the program or a builtin.
-func (f *frame) call(x *syntax.Call, fx Effects) (Value, error) {
+// call calls an action, a function of the program or a builtin.
+func (f *frame) call(x syntax.Expr) (Value, error) {
 	run, err := f.prepare(x)
 	if err != nil {
 		return nil, err
 	}
-	return run(fx)
+	return run(f.fx)
+}
+
+// prepare evaluates the arguments of a call and returns what makes it.
+func (f *frame) prepare(x syntax.Expr) (func(in Effects) (Value, error), error) {
+	call, is := x.(*syntax.Action)
+	if !is {
+		return f.prepareCall(x.(*syntax.Call))
+	}
+	a, err := f.action(call)
+	if err != nil {
+		return nil, err
+	}
+	return func(in Effects) (Value, error) {
+		v, err := in.Act(a)
+		return v, f.placed(call, err)
+	}, nil
 }
 
 // arguments are the arguments of a call.
@@ -251,14 +251,10 @@ func (f *frame) arguments(x *syntax.Call) ([]Value, error) {
 	return collect(len(x.Args), func(i int) (Value, error) { return f.eval(x.Args[i].Value) })
 }
 
-// prepare evaluates the arguments of a call.
-func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error) {
-	args, err := f.arguments(x)
-	if err != nil {
-		return nil, err
-	}
+// prepareCall is prepare for a function.
+func (f *frame) prepareCall(x *syntax.Call) (func(in Effects) (Value, error), error) {
 	if fn := f.m.functions[x.Name.Name]; fn != nil {
-		bound, err := bind(fn, x, args)
+		bound, err := f.bind(fn, x)
 		if err != nil {
 			return nil, err
 		}
@@ -273,6 +269,10 @@ func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error)
 			})
 			return v, err
 		}, nil
+	}
+	args, err := f.arguments(x)
+	if err != nil {
+		return nil, err
 	}
 	b := builtins[x.Name.Name]
 	if b == nil {
@@ -303,8 +303,12 @@ func retried(in Effects, policy *retry.Policy, do func(in Effects) error) error 
 	})
 }
 
-// bind gives the inputs of a function their values.
-func bind(fn *syntax.Function, x *syntax.Call, values []Value) (map[string]Value, error) {
+// bind evaluates the arguments of a call and gives the inputs of the function their values.
+func (f *frame) bind(fn *syntax.Function, x *syntax.Call) (map[string]Value, error) {
+	values, err := f.arguments(x)
+	if err != nil {
+		return nil, err
+	}
 	if fault := Arity(fn, x); fault != "" {
 		return nil, &Error{Type: TypeType, Message: fault}
 	}

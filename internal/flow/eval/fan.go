@@ -88,28 +88,15 @@ func (f *frame) parallel(calls []syntax.Expr, how syntax.Fan) (Value, error) {
 	if len(calls) > MaxSpread {
 		return nil, fault(TypeLimit, "a parallel has at most %d calls, and this one has %d", MaxSpread, len(calls))
 	}
-	ready := make([]func(in Effects) (Value, error), len(calls))
-	for i, call := range calls {
-		switch call := call.(type) {
-		case *syntax.Action:
-			a, err := f.action(call)
-			if err != nil {
-				return nil, f.at(call, err)
-			}
-			ready[i] = func(in Effects) (Value, error) {
-				v, err := in.Act(a)
-				return v, f.placed(call, err)
-			}
-		case *syntax.Call:
-			run, err := f.prepare(call)
-			if err != nil {
-				return nil, f.at(call, err)
-			}
-			ready[i] = run
-		}
+	ready, err := collect(len(calls), func(i int) (func(in Effects) (Value, error), error) {
+		run, err := f.prepare(calls[i])
+		return run, f.at(calls[i], err)
+	})
+	if err != nil {
+		return nil, err
 	}
 	work := fan{Fan: how, out: make([]Outcome, len(calls))}
-	err := f.fanOut(&work, func(i int, in Effects) (Value, error) {
+	err = f.fanOut(&work, func(i int, in Effects) (Value, error) {
 		v, err := ready[i](in)
 		return v, f.at(calls[i], err)
 	})

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -252,7 +251,10 @@ func whole(op string, x, y int64) (Value, error) {
 		}
 		return nil, overflow()
 	case "*":
-		return product(x, y)
+		if p := x * y; x == 0 || p/x == y && (x != -1 || y != math.MinInt64) {
+			return p, nil
+		}
+		return nil, overflow()
 	}
 	if y == 0 {
 		return nil, fault(TypeZero, "division by zero")
@@ -271,21 +273,6 @@ func whole(op string, x, y int64) (Value, error) {
 		return rest, nil
 	}
 	return quotient, nil
-}
-
-func product(x, y int64) (Value, error) {
-	hi, lo := bits.Mul64(magnitude(x), magnitude(y))
-	negative := (x < 0) != (y < 0)
-	switch {
-	case hi == 0 && lo <= math.MaxInt64:
-		if negative {
-			return -int64(lo), nil
-		}
-		return int64(lo), nil
-	case hi == 0 && negative && lo == 1<<63:
-		return int64(math.MinInt64), nil
-	}
-	return nil, overflow()
 }
 
 func magnitude(x int64) uint64 {

@@ -27,11 +27,7 @@ func Run(file *syntax.File, input *Dict, fx Effects) (Value, error) {
 	if err := CheckInput(file, input); err != nil {
 		return nil, err
 	}
-	args := map[string]Value{}
-	for _, key := range input.keys {
-		args[key] = input.values[key]
-	}
-	return newMachine(file, fx).call(file.Main(), args, fx, 1, true)
+	return newMachine(file, fx).call(file.Main(), maps.Clone(input.values), fx, 1, true)
 }
 
 func newMachine(file *syntax.File, fx Effects) *machine {

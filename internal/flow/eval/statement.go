@@ -113,11 +113,7 @@ func (f *frame) openCall(x *syntax.Call) (Value, error) {
 	if len(f.m.resume) > 0 { // its variables are on record
 		return f.m.call(fn, nil, f.fx, f.depth+1, true)
 	}
-	args, err := f.arguments(x)
-	if err != nil {
-		return nil, err
-	}
-	bound, err := bind(fn, x, args)
+	bound, err := f.bind(fn, x)
 	if err != nil {
 		return nil, err
 	}

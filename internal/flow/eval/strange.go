@@ -23,15 +23,17 @@ func DecodeResult(data []byte) (Value, error) {
 	return d.whole()
 }
 
-// WithUnread returns a dictionary that has a part which cannot be read under a key.
-func WithUnread(d *Dict, key string, err error) *Dict {
-	u := &Unread{TypeValue, err.Error()}
-	if e, is := err.(*Error); is {
-		u.Type, u.Message = e.Type, e.Message
+// Unreadable returns a dictionary that has a part which cannot be read under a key, and no longer
+// the key that said why.
+func (d *Dict) Unreadable(key, why string, part Unread) *Dict {
+	out := NewDict()
+	for _, k := range d.keys {
+		if k != why {
+			_ = out.set(k, d.values[k]) // it was not too large before
+		}
 	}
-	out, _ := merge(d, NewDict())
-	_ = out.(*Dict).set(key, u)
-	return out.(*Dict)
+	_ = out.set(key, &part)
+	return out
 }
 
 // numberOf is a number of JSON, a *Huge if it is no value and the decoder is lenient.

@@ -106,8 +106,8 @@ func exceptionOf(d *Dict) (Value, error) {
 	return x, nil
 }
 
-// Carried is an error that one run of a program has caught and another one passes on:
-// it has the types and the text of the original.
+// Carried is an error of which its types and its text are known only: one that one run of a
+// program has caught and another one passes on, or that a rehearsal makes up.
 type Carried struct {
 	Type string `json:"type"`
 	Text string `json:"text"`

@@ -1,8 +1,10 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/perdure/perdure/internal/flow/syntax"
@@ -74,17 +76,6 @@ func (d *Dict) Keys() []string { return d.keys }
 func (d *Dict) Get(key string) (Value, bool) {
 	v, ok := d.values[key]
 	return v, ok
-}
-
-// Without returns the dictionary without a key.
-func (d *Dict) Without(key string) *Dict {
-	out := NewDict()
-	for _, k := range d.keys {
-		if k != key {
-			_ = out.set(k, d.values[k]) // it was not too large before
-		}
-	}
-	return out
 }
 
 // Exception is an error as a value: what except binds.
@@ -196,15 +187,7 @@ func Equal(a, b Value) bool {
 	switch a := a.(type) {
 	case *List:
 		b, ok := b.(*List)
-		if !ok || len(a.items) != len(b.items) {
-			return false
-		}
-		for i := range a.items {
-			if !Equal(a.items[i], b.items[i]) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(a.items, b.items, Equal)
 	case *Dict:
 		b, ok := b.(*Dict)
 		if !ok || len(a.keys) != len(b.keys) {
@@ -226,13 +209,11 @@ func Equal(a, b Value) bool {
 	case *Huge:
 		b, ok := b.(*Huge)
 		return ok && a.equal(b)
+	case *Unread:
+		return false
 	}
 	if order, ok := compareNumbers(a, b); ok {
 		return order == 0
-	}
-	switch b.(type) {
-	case *List, *Dict, *Exception, *Secret, *Huge, *Unread:
-		return false
 	}
 	return a == b
 }
@@ -243,7 +224,7 @@ func compareNumbers(a, b Value) (order int, ok bool) {
 	case int64:
 		switch b := b.(type) {
 		case int64:
-			return sign(a < b, a > b), true
+			return cmp.Compare(a, b), true
 		case float64:
 			return compareMixed(a, b), true
 		}
@@ -252,20 +233,10 @@ func compareNumbers(a, b Value) (order int, ok bool) {
 		case int64:
 			return -compareMixed(b, a), true
 		case float64:
-			return sign(a < b, a > b), true
+			return cmp.Compare(a, b), true
 		}
 	}
 	return 0, false
-}
-
-func sign(less, more bool) int {
-	switch {
-	case less:
-		return -1
-	case more:
-		return 1
-	}
-	return 0
 }
 
 // compareMixed compares without rounding: a float64 cannot hold every int64.
@@ -277,8 +248,7 @@ func compareMixed(a int64, b float64) int {
 		return 1
 	}
 	whole := math.Floor(b)
-	n := int64(whole)
-	return sign(a < n || a == n && b > whole, a > n)
+	return cmp.Or(cmp.Compare(a, int64(whole)), cmp.Compare(whole, b))
 }
 
 // text is a value as str gives it: a text as it is, everything else as JSON, but
@@ -288,10 +258,7 @@ func textOf(v Value) (string, error) {
 	case nil:
 		return "None", nil
 	case bool:
-		if v {
-			return "True", nil
-		}
-		return "False", nil
+		return map[bool]string{true: "True", false: "False"}[v], nil
 	case int64:
 		return strconv.FormatInt(v, 10), nil
 	case float64:

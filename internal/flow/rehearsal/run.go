@@ -92,18 +92,9 @@ func failure(kind string) error {
 	if kind == retry.TypeTimeout {
 		return &retry.TimeoutError{Kind: retry.TimeoutAttempt}
 	}
+	failed := &eval.Carried{Type: cmp.Or(kind, "Failed"), Text: "the mock fails with " + kind}
 	if wider := eval.Wider(kind); wider != "" {
-		return &mocked{kind, &mocked{wider, nil}}
+		failed.Err = &eval.Carried{Type: wider, Text: failed.Text}
 	}
-	return &mocked{kind, nil}
+	return failed
 }
-
-// mocked is the failure of a mock.
-type mocked struct {
-	kind string
-	of   error
-}
-
-func (m *mocked) Error() string     { return "the mock fails with " + m.kind }
-func (m *mocked) ErrorType() string { return cmp.Or(m.kind, "Failed") }
-func (m *mocked) Unwrap() error     { return m.of }

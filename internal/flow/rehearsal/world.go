@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/flow/eval"
-	"github.com/perdure/perdure/internal/heap"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -21,7 +22,7 @@ type world struct {
 	tell      func(at time.Duration, what string)
 	scheduler *coro.Scheduler
 	now       time.Time
-	alarms    heap.Heap[alarm]
+	alarms    []alarm // the next one first
 	steps     int
 	random    *rand.Rand
 	calls     map[string]int
@@ -40,25 +41,17 @@ func newWorld(c *Case, tell func(at time.Duration, what string)) *world {
 	}
 }
 
-// alarm is something that happens at a time. Those of one time happen in the order in
-// which they were set.
+// alarm is something that happens at a time.
 type alarm struct {
-	at    time.Time
-	order int
-	do    func()
+	at time.Time
+	do func()
 }
 
-// Before implements heap.Element.
-func (a alarm) Before(b alarm) bool {
-	return a.at.Before(b.at) || a.at.Equal(b.at) && a.order < b.order
-}
-
-// Stands implements heap.Element.
-func (alarm) Stands(int) {}
-
+// at sets an alarm, behind those of the same time.
 func (w *world) at(t time.Time, do func()) {
 	w.steps++
-	w.alarms.Push(alarm{t, w.steps, do})
+	behind := sort.Search(len(w.alarms), func(i int) bool { return w.alarms[i].at.After(t) })
+	w.alarms = slices.Insert(w.alarms, behind, alarm{t, do})
 }
 
 func (w *world) say(format string, args ...any) {
@@ -99,7 +92,8 @@ func (w *world) run(program func(fx eval.Effects) (eval.Value, error)) (*Outcome
 		case w.steps > MaxSteps:
 			return nil, fmt.Errorf("the program made %d attempts and waits, and has not ended", MaxSteps)
 		}
-		next := w.alarms.Pop()
+		next := w.alarms[0]
+		w.alarms = w.alarms[1:]
 		w.now = next.at
 		next.do()
 	}
@@ -210,12 +204,7 @@ func (e *effects) Receive(signal string, timeout time.Duration) (eval.Value, err
 
 // leave ends the waiting of a line for a signal.
 func (w *world) leave(signal string, co *coro.Coroutine) {
-	for i, c := range w.waiting[signal] {
-		if c == co {
-			w.waiting[signal] = append(w.waiting[signal][:i:i], w.waiting[signal][i+1:]...)
-			return
-		}
-	}
+	w.waiting[signal] = slices.DeleteFunc(w.waiting[signal], func(c *coro.Coroutine) bool { return c == co })
 }
 
 // Watch does nothing: a rehearsal takes no queries.

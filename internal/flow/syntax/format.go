@@ -84,12 +84,10 @@ func trail(n *Notes) string {
 func (p *printer) function(fn *Function, apart bool) {
 	p.before(&fn.Notes, 0, false, apart)
 	p.line(0, "fn ", fn.Name.Name, "(input: ", idents(fn.Inputs, "[", "]"), ", output: ", idents(fn.Outputs, "[", "]"), "):", trail(&fn.Notes))
-	p.block(fn.Body, 0)
+	p.statements(fn.Body, 1)
 }
 
-// block writes the block of a statement of a level.
-func (p *printer) block(b *Block, level int) { p.statements(b, level+1) }
-
+// statements writes those of a block of a level.
 func (p *printer) statements(b *Block, level int) {
 	for i, s := range b.Statements {
 		p.before(s.Comments(), level, i > 0, false)
@@ -121,13 +119,13 @@ func (p *printer) statement(s Statement, level int) {
 			targets = idents(s.Targets, "", "") + " = "
 		}
 		p.line(level, targets, "parallel", s.options(), ":", end)
-		p.block(s.Body, level)
+		p.statements(s.Body, level+1)
 	case *For:
 		p.line(level, wrap(level, "for "+idents(s.Targets, "", "")+" in ", s.In, ":"), end)
-		p.block(s.Body, level)
+		p.statements(s.Body, level+1)
 	case *While:
 		p.line(level, wrap(level, "while ", s.Condition, ":"), end)
-		p.block(s.Body, level)
+		p.statements(s.Body, level+1)
 	case *If:
 		for i, c := range s.Clauses {
 			p.clause(c, i == 0, level)
@@ -150,12 +148,12 @@ func (p *printer) clause(c *Clause, first bool, level int) {
 		p.before(&c.Notes, level, false, false)
 	}
 	p.line(level, head, trail(&c.Notes))
-	p.block(c.Body, level)
+	p.statements(c.Body, level+1)
 }
 
 func (p *printer) tryExcept(s *Try, level int) {
 	p.line(level, "try", policy(&s.Policied), ":", trail(&s.Notes))
-	p.block(s.Body, level)
+	p.statements(s.Body, level+1)
 	for _, c := range s.Handlers {
 		p.before(&c.Notes, level, false, false)
 		head := "except"
@@ -166,7 +164,7 @@ func (p *printer) tryExcept(s *Try, level int) {
 			head += " as " + c.As.Name
 		}
 		p.line(level, head, ":", trail(&c.Notes))
-		p.block(c.Body, level)
+		p.statements(c.Body, level+1)
 	}
 }
 
@@ -175,7 +173,7 @@ func typeNames(types []Ident) string {
 	names := make([]string, len(types))
 	for i, t := range types {
 		names[i] = t.Name
-		if !isDotted(t.Name) {
+		if !IsDotted(t.Name) {
 			names[i] = quote(t.Name)
 		}
 	}
@@ -185,11 +183,8 @@ func typeNames(types []Ident) string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-// IsActionName reports whether a file can call an action of this name: it is words
-// with dots between them.
-func IsActionName(name string) bool { return isDotted(name) }
-
-func isDotted(name string) bool {
+// IsDotted reports whether a name is words with dots between them, as those of actions are.
+func IsDotted(name string) bool {
 	for part := range strings.SplitSeq(name, ".") {
 		if part == "" || nameLength(part) != len(part) {
 			return false

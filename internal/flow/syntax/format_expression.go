@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -319,16 +320,11 @@ func quote(s string) string {
 		case unicode.IsPrint(r):
 			b.WriteRune(r)
 		case r <= 0xffff:
-			b.WriteString(`\u` + hex(r, 4))
+			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			b.WriteString(`\U` + hex(r, 8))
+			fmt.Fprintf(&b, `\U%08x`, r)
 		}
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-func hex(r rune, digits int) string {
-	s := strconv.FormatInt(int64(r), 16)
-	return strings.Repeat("0", digits-len(s)) + s
 }

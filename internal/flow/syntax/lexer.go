@@ -362,12 +362,10 @@ func (l *lexer) escape(b *strings.Builder) {
 		l.at++
 		return
 	}
-	length := map[byte]int{'u': 4, 'U': 8}[c]
-	if length > 0 && l.at+1+length <= len(l.src) {
-		code, err := strconv.ParseUint(l.src[l.at+1:l.at+1+length], 16, 32)
-		if err == nil && code <= unicode.MaxRune && utf8.ValidRune(rune(code)) {
-			b.WriteRune(rune(code))
-			l.at += 1 + length
+	if c == 'u' || c == 'U' {
+		if r, _, rest, err := strconv.UnquoteChar(l.src[from:], 0); err == nil {
+			b.WriteRune(r)
+			l.at = len(l.src) - len(rest)
 			return
 		}
 	}

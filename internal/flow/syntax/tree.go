@@ -221,6 +221,9 @@ type PolicyVar struct {
 	Value Expr
 }
 
+// Constant returns the value.
+func (x *Literal[T]) Constant() any { return x.Value }
+
 // Chained returns the first of two comparisons that stand in a row without parentheses, as
 // in a < b < c, if the second is x; else nil.
 func (x *Binary) Chained() *Binary {
@@ -235,26 +238,19 @@ func (x *Binary) Chained() *Binary {
 type Expr interface{ Node }
 
 type (
+	// Literal is a value that is written out.
+	Literal[T int64 | float64 | string | bool] struct {
+		Span
+		Value T
+	}
 	// Int is a whole number.
-	Int struct {
-		Span
-		Value int64
-	}
+	Int = Literal[int64]
 	// Float is a number with a point or an exponent.
-	Float struct {
-		Span
-		Value float64
-	}
+	Float = Literal[float64]
 	// String is a text.
-	String struct {
-		Span
-		Value string
-	}
+	String = Literal[string]
 	// Bool is True or False.
-	Bool struct {
-		Span
-		Value bool
-	}
+	Bool = Literal[bool]
 	// None is the value None.
 	None struct{ Span }
 	// Name is a variable where it is read.

@@ -10,7 +10,32 @@ import (
 // Exprs yields the expressions of a block, each before its parts, those of inner blocks
 // included.
 func Exprs(b *Block) iter.Seq[Expr] {
-	return func(yield func(Expr) bool) { (&walker{yield: yield}).block(b) }
+	return func(yield func(Expr) bool) { b.each(yield) }
+}
+
+// each calls yield with the expressions of a block until it returns false, and returns that.
+func (b *Block) each(yield func(Expr) bool) bool {
+	for _, s := range b.Statements {
+		if !each(own(s), yield) {
+			return false
+		}
+		for _, inner := range Blocks(s) {
+			if !inner.each(yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// each calls yield with expressions and their parts until it returns false, and returns that.
+func each(all []Expr, yield func(Expr) bool) bool {
+	for _, x := range all {
+		if x != nil && !(yield(x) && each(Parts(x), yield)) {
+			return false
+		}
+	}
+	return true
 }
 
 // Blocks are the blocks of a statement, in their order.
@@ -38,9 +63,10 @@ func Blocks(s Statement) (all []*Block) {
 // exprs yields the expressions of all functions.
 func (f *File) exprs() iter.Seq[Expr] {
 	return func(yield func(Expr) bool) {
-		w := &walker{yield: yield}
 		for _, fn := range f.Functions {
-			w.block(fn.Body)
+			if !fn.Body.each(yield) {
+				return
+			}
 		}
 	}
 }
@@ -84,95 +110,77 @@ func Gathered(f *File) (lines []int) {
 	return slices.Compact(lines)
 }
 
-// walker goes through a tree until yield returns false.
-type walker struct {
-	yield func(Expr) bool
-	done  bool
-}
-
-func (w *walker) block(b *Block) {
-	for _, s := range b.Statements {
-		if w.done {
-			return
-		}
-		w.statement(s)
-	}
-}
-
-func (w *walker) statement(s Statement) {
+// own are the expressions of a statement, without those of its blocks; nil is one that is not
+// there.
+func own(s Statement) (all []Expr) {
 	switch s := s.(type) {
 	case *Return:
-		w.exprs(s.Value)
+		return []Expr{s.Value}
 	case *Sleep:
-		w.exprs(s.For)
+		return []Expr{s.For}
 	case *Assign:
-		w.exprs(s.Value)
+		return []Expr{s.Value}
 	case *Do:
-		w.exprs(s.Value)
+		return []Expr{s.Value}
 	case *For:
-		w.exprs(s.In)
+		return []Expr{s.In}
 	case *While:
-		w.exprs(s.Condition)
+		return []Expr{s.Condition}
 	case *If:
 		for _, c := range s.Clauses {
-			w.exprs(c.Condition)
+			all = append(all, c.Condition)
 		}
 	case *Try:
-		w.vars(&s.Policied)
+		return s.variables()
 	}
-	for _, b := range Blocks(s) {
-		w.block(b)
-	}
+	return all
 }
 
-func (w *walker) exprs(all ...Expr) {
-	for _, x := range all {
-		if w.done || x == nil {
-			continue
+// Parts are the expressions of which another one is made, in the order in which they are worked
+// out.
+func Parts(x Expr) (all []Expr) {
+	switch x := x.(type) {
+	case *List:
+		return x.Items
+	case *Dict:
+		for _, e := range x.Entries {
+			all = append(all, e.Key, e.Value)
 		}
-		w.done = !w.yield(x)
-		switch x := x.(type) {
-		case *List:
-			w.exprs(x.Items...)
-		case *Dict:
-			for _, e := range x.Entries {
-				w.exprs(e.Key, e.Value)
-			}
-		case *Unary:
-			w.exprs(x.X)
-		case *Binary:
-			w.exprs(x.X, x.Y)
-		case *Field:
-			w.exprs(x.X)
-		case *Index:
-			w.exprs(x.X, x.I)
-		case *Call:
-			w.args(x.Args)
-			w.vars(&x.Policied)
-		case *Action:
-			w.args(x.Args)
-			if x.Verify != nil {
-				w.exprs(x.Verify)
-			}
-			w.vars(&x.Policied)
-		case *Wait:
-			w.vars(&x.Policied)
-		case *Spread:
-			w.exprs(x.Over, x.Call)
-		case *Parallel:
-			w.exprs(x.Calls...)
+	case *Unary:
+		return []Expr{x.X}
+	case *Binary:
+		return []Expr{x.X, x.Y}
+	case *Field:
+		return []Expr{x.X}
+	case *Index:
+		return []Expr{x.X, x.I}
+	case *Call:
+		return append(values(x.Args), x.variables()...)
+	case *Action:
+		if all = values(x.Args); x.Verify != nil {
+			all = append(all, x.Verify)
 		}
+		return append(all, x.variables()...)
+	case *Wait:
+		return x.variables()
+	case *Spread:
+		return []Expr{x.Over, x.Call}
+	case *Parallel:
+		return x.Calls
 	}
+	return all
 }
 
-func (w *walker) vars(x *Policied) {
+func (x *Policied) variables() (all []Expr) {
 	for _, v := range x.Vars {
-		w.exprs(v.Value)
+		all = append(all, v.Value)
 	}
+	return all
 }
 
-func (w *walker) args(args []Arg) {
+func values(args []Arg) (all []Expr) {
 	for _, a := range args {
-		w.exprs(a.Value)
+		all = append(all, a.Value)
 	}
+	return all
 }
