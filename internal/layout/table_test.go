@@ -205,7 +205,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/flow/rehearsal",
-		may: []string{"internal/flow/syntax", "internal/flow/eval", "internal/heap", "retry", "internal/coro"},
+		may: []string{"internal/flow/syntax", "internal/flow/eval", "retry", "internal/coro"},
 		why: "a rehearsal is the evaluator in virtual time: it needs coroutines and decisions, and no engine",
 	},
 	{
