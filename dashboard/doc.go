@@ -2,10 +2,9 @@
 //
 // A request passes three steps. A row of the table of pages (pages.go) defines the page's
 // name, its place in the menu and whether it changes something. The row's function reads
-// the engine through the public verbs (perdure and ops) and returns what the page shows:
-// values of package view, and structs of texts and links for what is computed of them. The
-// page's template turns that into HTML inside the layout that all pages share; its
-// functions (text.go) format times, texts and links.
+// the engine through the public verbs (perdure and ops) and returns what the page shows: values
+// of package view, and texts and links that are computed of them. The page's template turns that
+// into HTML inside the layout that all pages share, with functions that format (text.go).
 //
 // What applies to every page is in one place each:
 //

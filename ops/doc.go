@@ -20,8 +20,7 @@
 //     [Sweep].
 //   - Workflows by name, and how their runs go: [WorkflowStats].
 //   - New code before it serves open runs: [CheckCode].
-//   - The ledgers of all runs: [FindAttempts], [FindCalls], [ActivityStats], [HourStats], [ErrorStats], and
-//     [TryPolicy], another policy tried on them.
+//   - Ledgers: [FindAttempts], [FindCalls], [ActivityStats], [HourStats], [ErrorStats], [TryPolicy].
 //
 // Results are structs of package view, whose JSON is stable.
 package ops

@@ -17,10 +17,9 @@
 //
 // # Parts
 //
-// A Run consists of parts: the journal of the current turn, the ledger, the table of open
-// calls, gating, the life of attempts, signals, children, the facts about the whole run, its
-// code and operations. A part uses only the parts below it. See parts.go, and verdict.go for
-// what follows when an attempt ends.
+// A Run consists of parts: the journal of the current turn, the ledger, the table of open calls,
+// gating, the life of attempts, signals, children, facts about the whole run, its code and
+// operations. A part uses only those below it: see parts.go, and verdict.go for ends of attempts.
 //
 // # History and rows
 //

@@ -1,11 +1,10 @@
 // Package dispatch decides who may start on this node, and when. It holds who waits and for
 // what, and knows neither what a run is nor what a body does.
 //
-//   - Slots limits how many attempts run at a time. A Slot is permission for one attempt. The
-//     keys of runs take turns at a free one (package fair). Calls of a key wait by priority; of equal priority, calls that were lost with
-//     their process go first. Suspects (calls that were lost with their process repeatedly) run
-//     in the probation lane, in groups that package suspects chooses: if the process dies again,
-//     fewer of them remain that may be the cause.
+//   - Slots limits how many attempts run at a time. A Slot is permission for one attempt. The keys
+//     of runs take turns at a free one (package fair). Calls of a key wait by priority; of equal
+//     priority, those that were lost with their process go first. Suspects (calls that were lost
+//     so repeatedly) run in the probation lane, in groups that package suspects chooses.
 //   - Seats are the slots of one run apart from those of its running attempts: reserved for, or
 //     only promised to, calls whose attempts are being recorded, and kept from attempts that have
 //     ended. Seats.Admit is where a call gets a slot, a promise of one, a place in a queue, or a
@@ -18,11 +17,10 @@
 // # Who takes a slot, and who gives it back
 //
 // A slot has one owner at a time: the seats of the run for which it was taken, then the attempt.
-// A free slot goes to the first call in the queue at once, into the seats of its run: what frees
-// a slot returns that Grant, and its caller tells the run. So nothing here calls back (but the timer
-// of Recovery.KeepBack), a grant
-// can be delivered under the locks of its owner, and the lock of this package comes after them.
-// Freeing a slot twice is harmless.
+// A free slot goes to the first call in the queue at once, into the seats of its run: what frees a
+// slot returns that Grant, and its caller tells the run. So nothing here calls back (but the timer
+// of Recovery.KeepBack), a grant can be delivered under the locks of its owner, and the lock of
+// this package comes after them. Freeing a slot twice is harmless.
 //
 // A slot whose attempt has ended may stay with its run for the next call, as a promise, within
 // limits that bound the wait of every other call.

@@ -1,7 +1,6 @@
-// Package gates implements the discipline of a gate as steps: of the attempts of a
-// [spec.Spec], which may start now, which wait, which are refused, and when to look again. It
-// is pure: it has no I/O, clock, randomness, goroutines or locks. The in-process gate and the
-// durable gate of the engine are two shells around the same [Machine].
+// Package gates implements the discipline of a gate as steps: which attempts may start now, which
+// wait, which are refused, and when to look again. It is pure, without I/O, clock, randomness,
+// goroutines or locks. The gate in process and that of the engine are shells around a [Machine].
 //
 // # Terms
 //
@@ -9,16 +8,15 @@
 // running (its attempt was granted), in backoff, or standing by. A slot is one of Limit
 // places. A running ticket has a slot, and in mode Hold it keeps the slot in backoff.
 //
-// A free slot goes to the run keys in turn (package fair, share.go); a key whose own limit or rate
-// is reached takes none. Waiting tickets of a key are served by priority, highest first, and within a
-// priority in the order of arrival; with PriorityFirst the priority stands above the keys. Tickets in backoff or standing by are skipped.
+// A free slot goes to the run keys in turn (share.go), but to none whose own limit or rate is
+// reached. Tickets of a key are served by priority, then in the order of arrival; with
+// PriorityFirst the priority stands above the keys. Those that do not wait are skipped.
 //
 // # Admission
 //
-// An attempt is granted when the gate is not paused, the circuit breaker lets it pass, the
-// rate has a token for it, and the ticket has a slot or one is free. The retry budget is
-// asked when an attempt has failed, before its backoff, or when the retry of a call comes back
-// that had left meanwhile.
+// An attempt is granted when the gate is not paused, the circuit breaker lets it pass, the rate
+// has a token, and the ticket has a slot or one is free. The retry budget is asked when an attempt
+// has failed, before its backoff, or when the retry of a call that had left comes back.
 //
 // # Obligations of a shell
 //

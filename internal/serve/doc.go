@@ -12,9 +12,8 @@
 //   - One goroutine both claims tasks and renews the lease. So a task that the store lists as
 //     claimed and that the server does not know is one whose claim's reply was lost. The server
 //     gives it back.
-//   - An outage of the database cancels no body but those of attempts that would be asked about
-//     (attempt.leased). Until it ends, the server cannot know whether another worker runs the
-//     attempt, and the owner cannot offer it to one.
+//   - An outage cancels only bodies that would be asked about (attempt.leased): until it ends, the
+//     server cannot know who runs the others, and their owner cannot offer them to anybody.
 //   - The server takes a slot of the process and one of the queue before it claims, so a
 //     claimed attempt runs immediately.
 package serve

@@ -6,8 +6,7 @@
 // The tables are in a schema of their own, "perdure" unless Schema names another, which
 // Open creates and migrates. People may read them in psql: see
 // migrations/0001_initial.sql. Opaque bytes are text wherever they are text; where they
-// are not, a cast to bytea shows them. Run IDs are bytes, which perdure.run_id shows and
-// perdure.run_bytes makes of a text.
+// are not, a cast to bytea shows them. perdure.run_id and run_bytes turn run IDs into text and back.
 //
 // # Partitions, owners, epochs
 //
