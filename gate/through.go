@@ -34,7 +34,13 @@ func Through(gates ...*Gate) retry.Option { return ThroughAt(0, gates...) }
 func ThroughAt(priority int, gates ...*Gate) retry.Option {
 	sorted := slices.Clone(gates)
 	slices.SortStableFunc(sorted, func(a, b *Gate) int { return strings.Compare(a.nameOf(), b.nameOf()) })
-	return retry.WithGates(func() (retry.Gates, error) { return newCall(sorted, priority) })
+	return retry.WithGates(func() (retry.Gates, error) {
+		c, err := newCall(sorted, priority)
+		if err != nil {
+			return nil, err // and no nil of its type
+		}
+		return c, nil
+	})
 }
 
 // nameOf is Name for a gate that may be nil.

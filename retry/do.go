@@ -376,7 +376,7 @@ func (c *call) derived(ac *attemptContext, info AttemptInfo) (ctx context.Contex
 	default:
 		return ctx, nil
 	}
-	return nil, &haltError{cause: err}
+	return nil, &haltError{setup: true, cause: err}
 }
 
 // invoke runs fn and turns a panic into an error.

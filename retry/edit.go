@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,10 @@ func (p Policy) Edit(text string) (Policy, error) {
 
 // change changes the fields that a text in notation names; after an error, none.
 func (p *Policy) change(text string) error {
+	p.Retryable, p.NonRetryable, p.Rules = slices.Clone(p.Retryable), slices.Clone(p.NonRetryable), slices.Clone(p.Rules)
+	for i := range p.Rules {
+		p.Rules[i].Types = slices.Clone(p.Rules[i].Types)
+	}
 	named := map[string]bool{}
 	change, err := parse(text, draft{change: named})
 	if err != nil {

@@ -77,3 +77,18 @@ func parsed(t *testing.T, text string) retry.Policy {
 	}
 	return p
 }
+
+// TestF13_AnEditLeavesTheOriginalAlone also when somebody writes into its lists later.
+func TestF13_AnEditLeavesTheOriginalAlone(t *testing.T) {
+	for _, change := range []string{"[within: 1h]", `{"within": "1h"}`} {
+		p := retry.Policy{Retryable: []string{"A"}, NonRetryable: []string{"B"}, Rules: []retry.Rule{{Types: []string{"C"}, MaxAttempts: 3}}}
+		edited, err := p.Edit(change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edited.Retryable[0], edited.NonRetryable[0], edited.Rules[0].Stop, edited.Rules[0].Types[0] = "x", "x", true, "x"
+		if p.Retryable[0] != "A" || p.NonRetryable[0] != "B" || p.Rules[0].Stop || p.Rules[0].Types[0] != "C" {
+			t.Errorf("after %s the original is %+v", change, p)
+		}
+	}
+}

@@ -146,8 +146,11 @@ func (w *walk) visit(err error, timedOut bool) {
 	if name := ownName(err); name != "" && !(timedOut && hiddenByTimeout(name)) {
 		w.Canceled = w.Canceled || name == TypeCanceled
 		w.add(name)
-		if second := errname.Second(err); second != "" {
-			w.add(second)
+		ofSentinel, ofType := errname.Ruled(err)
+		for _, name := range [...]string{ofSentinel, ofType} {
+			if name != "" {
+				w.add(name)
+			}
 		}
 	}
 

@@ -90,8 +90,9 @@ func (c *call) checkGates() error {
 
 // haltError sets what ends a call before an attempt apart from a failure of one.
 type haltError struct {
-	reason Reason // of a gate; empty if the call is set up wrongly
+	reason Reason // of a gate
 	cause  error
+	setup  bool // the call is set up wrongly
 }
 
 func (e *haltError) Error() string { return e.cause.Error() }
@@ -122,19 +123,18 @@ func (c *call) enter(p *Policy, n int) (probe bool, err error) {
 		e.Last = c.lastFailure()
 		return false, &haltError{reason: e.Reason, cause: e}
 	}
-	return false, &haltError{cause: fmt.Errorf("its gates failed: %w", err)}
+	return false, &haltError{setup: true, cause: fmt.Errorf("its gates failed: %w", err)}
 }
 
 // halted is what a call returns that ended before its n-th attempt.
 func (c *call) halted(p *Policy, at attempt, halt *haltError) error {
 	c.ended = halt.reason
-	switch halt.reason {
-	case "":
+	switch {
+	case halt.setup:
 		return &ConfigError{Name: c.name, Err: halt.cause}
-	case ReasonCanceled:
+	case halt.reason == ReasonCanceled:
 		return c.aborted(at.number, PhaseQueue, c.lastFailure())
-	case ReasonWithin:
-	default:
+	case halt.reason != ReasonWithin:
 		c.record(at, Record{End: time.Now(), Err: halt.cause, Reason: halt.reason})
 	}
 	return &ExhaustedError{

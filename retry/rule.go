@@ -37,11 +37,14 @@ func On(sentinels ...error) Match {
 	var m Match
 	for _, err := range sentinels {
 		name := TypeName(err)
-		if name == "" || name == TypeError {
+		switch t := reflect.TypeOf(err); {
+		case name == "" || name == TypeError:
 			if name = nameOf(err); name == "" {
 				panic(fmt.Sprintf("retry.On: the error %q has no word in its text to be named by; name it with retry.RegisterError.", textOf(err, "nil")))
 			}
 			errname.Make(name, err)
+		case name == goTypeName(t) && !t.Implements(namesItself):
+			errname.RuleType(t, name)
 		}
 		m.types = append(m.types, name)
 	}
@@ -79,7 +82,7 @@ func OnType[T error]() Match {
 	if t.Kind() == reflect.Interface {
 		panic(fmt.Sprintf("retry.OnType[%s]: the type is an interface, which has no name in the ledger; write the concrete type.", t))
 	}
-	if t.Implements(reflect.TypeFor[interface{ ErrorType() string }]()) {
+	if t.Implements(namesItself) {
 		panic(fmt.Sprintf("retry.OnType[%s]: its method ErrorType gives each error a name; write a retry.Rule with these names.", t))
 	}
 	name, ok := errname.OfGoType(t)
@@ -89,8 +92,12 @@ func OnType[T error]() Match {
 			errname.MakeType[T](name)
 		}
 	}
+	errname.RuleType(t, name)
 	return Match{[]string{name}}
 }
+
+// namesItself are the types of errors that say what they are called.
+var namesItself = reflect.TypeFor[interface{ ErrorType() string }]()
 
 // Or also matches what other does.
 func (m Match) Or(other Match) Match {

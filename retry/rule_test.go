@@ -79,8 +79,22 @@ func TestR24_RulesByValue(t *testing.T) {
 
 var (
 	errStuckSafe = errors.New("the safe is stuck")
-	beforeInit   = retry.Policy{MaxAttempts: 3, Rules: []retry.Rule{retry.On(errStuckSafe).Stop(), retry.OnType[*wrongCode]().Stop(), retry.OnType[noVault]().Stop()}}
+	errOpenVault = error(&vaultError{"open"})
+	errFullVault = error(&vaultError{"full"})
+	errLoudAlarm = error(alarm{})
+	beforeInit   = retry.Policy{MaxAttempts: 3, Rules: []retry.Rule{
+		retry.On(errStuckSafe, errOpenVault).Stop(), retry.OnType[*wrongCode]().Stop(), retry.OnType[noVault]().Stop(), retry.OnType[alarm]().Stop(),
+	}}
 )
+
+type vaultError struct{ State string }
+
+func (e *vaultError) Error() string { return "the vault is " + e.State }
+
+// alarm asks for the name of something when it is printed.
+type alarm struct{}
+
+func (alarm) Error() string { return "alarm: " + retry.TypeName(errStuckSafe) }
 
 type wrongCode struct{ Digits int }
 
@@ -92,6 +106,9 @@ func (noVault) Error() string { return "no vault" }
 
 func init() {
 	retry.RegisterError("Stuck", errStuckSafe)
+	retry.RegisterError("VaultOpen", errOpenVault)
+	retry.RegisterError("Loud", errLoudAlarm)
+	retry.RegisterErrorType[*vaultError]("Vault")
 	retry.RegisterErrorType[*wrongCode]("WrongCode")
 	retry.RegisterErrorType[noVault]("NoVault")
 }
@@ -99,7 +116,10 @@ func init() {
 // TestR24_RulesMadeBeforeNamesAreRegistered hold: package variables are made before init functions
 // run.
 func TestR24_RulesMadeBeforeNamesAreRegistered(t *testing.T) {
-	for name, err := range map[string]error{"Stuck": errStuckSafe, "WrongCode": &wrongCode{4}, "NoVault": noVault{[]string{"here"}}} {
+	for name, err := range map[string]error{
+		"Stuck": errStuckSafe, "WrongCode": &wrongCode{4}, "NoVault": noVault{[]string{"here"}},
+		"VaultOpen": errOpenVault, "Vault": errFullVault, "Loud": errLoudAlarm,
+	} {
 		if got := retry.TypeName(err); got != name {
 			t.Errorf("%v is called %q", err, got)
 		}
@@ -115,6 +135,7 @@ func TestR24_RulesMadeBeforeNamesAreRegistered(t *testing.T) {
 		`the error "the safe is stuck" already has the name "Stuck"`:        func() { retry.RegisterError("Safe", errStuckSafe) },
 		`wrongCode]("Other"): the type already has the name "WrongCode"`:    func() { retry.RegisterErrorType[*wrongCode]("Other") },
 		`retry.On("TheSafeIsStuck"): the name already means the error "the`: func() { retry.On(errors.New("the safe is stuck")) },
+		`the error "alarm: Stuck" already has the name "Loud"`:              func() { retry.RegisterError("Quiet", errLoudAlarm) },
 	} {
 		func() {
 			defer func() {

@@ -35,17 +35,16 @@ var registry = newErrorRegistry()
 // means one of the two. It is safe for concurrent use.
 type errorRegistry struct {
 	mu        sync.RWMutex
+	names     map[any]string // of sentinels and, by reflect.Type, of types
 	sentinels map[string]error
-	names     map[error]string // of sentinels
 	types     map[string]registeredType
-	typeNames map[reflect.Type]string
 
-	// A rule that is written by value gives what it matches a name, until it is registered by
-	// another one. Such rules are mostly package variables, which are made before any init function
-	// registers a name, so the rule's name stays a second one.
+	// A rule that is written by value holds the name that its error has then, or one that is made
+	// for it. Such rules are mostly package variables, which are made before any init function
+	// registers names. So a made name may be replaced, and the error also goes by that of the rule.
 	made    map[string]bool // names that nobody has registered
-	second  map[any]string  // by sentinel and by reflect.Type
-	seconds atomic.Bool     // there are some
+	ruled   map[any]string  // names in rules, as in names
+	isRuled atomic.Bool     // there are some
 }
 
 // registeredType is a concrete error type and how to make a value of it.
@@ -58,12 +57,11 @@ type registeredType struct {
 // that are worth a rule.
 func newErrorRegistry() *errorRegistry {
 	r := &errorRegistry{
+		names:     map[any]string{},
 		sentinels: map[string]error{},
-		names:     map[error]string{},
 		types:     map[string]registeredType{},
-		typeNames: map[reflect.Type]string{},
 		made:      map[string]bool{},
-		second:    map[any]string{},
+		ruled:     map[any]string{},
 	}
 	for name, err := range map[string]error{
 		canceled:         context.Canceled,
@@ -84,19 +82,18 @@ func newErrorRegistry() *errorRegistry {
 func Register(name string, sentinel error) { register("retry.RegisterError", name, sentinel, false) }
 
 // Make gives a sentinel that has no name one for a rule, which Register may replace.
-func Make(name string, sentinel error) { register("retry.On", name, sentinel, true) }
+func Make(name string, sentinel error) {
+	register("retry.On", name, sentinel, true)
+	registry.rule(sentinel, name)
+}
 
 func register(by, name string, sentinel error, made bool) {
 	by = fmt.Sprintf("%s(%q)", by, name)
 	if sentinel == nil || !reflect.ValueOf(sentinel).Comparable() {
 		panic(by + ": the sentinel is nil or cannot be compared; register a value made with errors.New.")
 	}
-	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	other, has := registry.names[sentinel]
-	if registry.claim(by, fmt.Sprintf("error %q", sentinel), sentinel, name, other, has, made) {
-		registry.sentinels[name] = sentinel
-		registry.names[sentinel] = name
+	if fault := registry.claim(sentinel, name, made, func() { registry.sentinels[name] = sentinel }); fault != nil {
+		panic(by + ": " + fault())
 	}
 }
 
@@ -115,32 +112,65 @@ func registerType[T error](by, name string, made bool) {
 	if field, of := lossy.Unreadable(t); field != "" {
 		panic(fmt.Sprintf("%s: the field %s is of type %s, which cannot be read from JSON; give it the tag `json:\"-\"`, or the type its own MarshalJSON and UnmarshalJSON. What Unwrap returns is kept in any case.", by, field, of))
 	}
-	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	other, has := registry.typeNames[t]
-	if registry.claim(by, "type", t, name, other, has, made) {
-		registry.types[name] = registeredType{goType: t, decode: decodeAs[T]}
-		registry.typeNames[t] = name
+	enter := func() { registry.types[name] = registeredType{goType: t, decode: decodeAs[T]} }
+	if fault := registry.claim(t, name, made, enter); fault != nil {
+		panic(by + ": " + fault())
 	}
 }
 
-// claim reports whether a name is new for a sentinel or a type, which may have another one. It
-// panics if it cannot have this one. The caller holds mu.
-func (r *errorRegistry) claim(by, what string, thing any, name, other string, has, made bool) bool {
+// claim gives a sentinel or a type a name, and enters it, unless it has that already. It returns what
+// is wrong if it cannot have it: as a function, because the text of an error may ask for names.
+func (r *errorRegistry) claim(thing any, name string, made bool, enter func()) (fault func() string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	other, has := r.names[thing]
 	if has && other == name {
 		r.made[name] = r.made[name] && made
-		return false
+		return nil
 	}
-	r.mustBeFree(by, name)
+	if fault := r.taken(name); fault != nil {
+		return fault
+	}
 	if has && !r.made[other] {
-		panic(fmt.Sprintf("%s: the %s already has the name %q; it has one name.", by, what, other))
+		return func() string {
+			what := "type"
+			if sentinel, is := thing.(error); is {
+				what = fmt.Sprintf("error %q", sentinel)
+			}
+			return fmt.Sprintf("the %s already has the name %q; it has one name.", what, other)
+		}
 	}
-	if has {
-		r.second[thing] = other
-		r.seconds.Store(true)
+	r.names[thing], r.made[name] = name, made
+	enter()
+	return nil
+}
+
+// RuleType notes that a rule holds for a type by a name.
+func RuleType(t reflect.Type, name string) { registry.rule(t, name) }
+
+func (r *errorRegistry) rule(thing any, name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ruled[thing] = name
+	r.isRuled.Store(true)
+}
+
+// Ruled returns the names by which rules hold for err itself and for its type, empty if none does.
+func Ruled(err error) (ofSentinel, ofType string) {
+	if !registry.isRuled.Load() {
+		return "", ""
 	}
-	r.made[name] = made
-	return true
+	registry.mu.RLock()
+	defer registry.mu.RUnlock()
+	if isKey(err) {
+		ofSentinel = registry.ruled[err]
+	}
+	return ofSentinel, registry.ruled[reflect.TypeOf(err)]
+}
+
+// isKey reports whether an error can be looked up in a map without a panic.
+func isKey(err error) bool {
+	return err != nil && (reflect.TypeOf(err).Kind() == reflect.Pointer || reflect.ValueOf(err).Comparable())
 }
 
 // Of returns the name of err itself, not that of what it wraps: as a sentinel or
@@ -154,8 +184,8 @@ func Of(err error) (name string, ok bool) {
 
 // OfSentinel returns the name under which err itself is registered.
 func OfSentinel(err error) (name string, ok bool) {
-	if err == nil || reflect.TypeOf(err).Kind() != reflect.Pointer && !reflect.ValueOf(err).Comparable() {
-		return "", false // a map key that cannot be compared would panic
+	if !isKey(err) {
+		return "", false
 	}
 	registry.mu.RLock()
 	defer registry.mu.RUnlock()
@@ -170,22 +200,8 @@ func OfType(err error) (name string, ok bool) { return OfGoType(reflect.TypeOf(e
 func OfGoType(t reflect.Type) (name string, ok bool) {
 	registry.mu.RLock()
 	defer registry.mu.RUnlock()
-	name, ok = registry.typeNames[t]
+	name, ok = registry.names[t]
 	return name, ok
-}
-
-// Second returns the name that a rule gave err before it was registered, or its type.
-func Second(err error) string {
-	if !registry.seconds.Load() {
-		return ""
-	}
-	registry.mu.RLock()
-	defer registry.mu.RUnlock()
-	t := reflect.TypeOf(err)
-	if name := registry.second[t]; name != "" || t.Kind() != reflect.Pointer && !reflect.ValueOf(err).Comparable() {
-		return name
-	}
-	return registry.second[err]
 }
 
 // Sentinel returns the sentinel of a name.
@@ -244,20 +260,23 @@ func decodeAs[T error](data []byte) (error, error) {
 	return value, nil
 }
 
-// mustBeFree panics unless the name may be registered. The caller holds mu.
-func (r *errorRegistry) mustBeFree(by, name string) {
-	if builtin[name] {
-		panic(by + ": the name is built in; choose another.")
+// taken returns why a name cannot be given, nil if it can. The caller holds mu.
+func (r *errorRegistry) taken(name string) (fault func() string) {
+	sentinel, isSentinel := r.sentinels[name]
+	t, isType := r.types[name]
+	switch {
+	case builtin[name]:
+		return func() string { return "the name is built in; choose another." }
+	case !isIdentifier(name):
+		return func() string {
+			return "the name is not an identifier; use letters, digits, _ . and /, beginning with a letter or _."
+		}
+	case isSentinel:
+		return func() string { return fmt.Sprintf("the name already means the error %q; choose another.", sentinel) }
+	case isType:
+		return func() string { return fmt.Sprintf("the name already means the type %s; choose another.", t.goType) }
 	}
-	if !isIdentifier(name) {
-		panic(by + ": the name is not an identifier; use letters, digits, _ . and /, beginning with a letter or _.")
-	}
-	if sentinel, ok := r.sentinels[name]; ok {
-		panic(fmt.Sprintf("%s: the name already means the error %q; choose another.", by, sentinel))
-	}
-	if t, ok := r.types[name]; ok {
-		panic(fmt.Sprintf("%s: the name already means the type %s; choose another.", by, t.goType))
-	}
+	return nil
 }
 
 // isIdentifier reports whether the name can be written in a rule without

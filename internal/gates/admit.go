@@ -48,7 +48,7 @@ func (m *Machine[K]) candidate() *entry[K] {
 		return holder
 	}
 	first := k.State.queue.top()
-	if holder != nil && holder.Before(first) {
+	if holder != nil && m.due.Heap[0].Before(first) { // a probe takes the turn of the first
 		return holder
 	}
 	if m.halfOpen(k) {

@@ -355,3 +355,20 @@ func TestT3_WorkThatTellsNothingPassesTheBreakerOfItsKey(t *testing.T) {
 	c.end("a5", gates.Success)
 	c.expect("+a6")
 }
+
+// TestT3_AProbeTakesTheTurnOfTheFirstWithASlot: of a key that tries again, a call whose only attempt
+// it would be is the probe only if there is no other, and calls of other keys wait all the same.
+func TestT3_AProbeTakesTheTurnOfTheFirstWithASlot(t *testing.T) {
+	c := newClinic(t, spec.Spec{Name: "g", Limit: 2, Mode: spec.Hold, Breaker: spec.Breaker{Failures: 1, Cooldown: 10 * time.Second, Wait: true, PerKey: true}})
+	c.heed(c.m.Enter(c.now, gates.Ask[string]{Key: "a1", Attempt: 1, RunKey: "a", Once: true}))
+	c.expect("+a1")
+	c.heed(c.m.Backoff(c.now, "a1", 1, gates.Failure, c.now+int64(time.Second)))
+	c.heed(c.m.Pause(c.now, true))
+	c.enter("b1")
+	c.pass(time.Second)
+	c.enter("a2")
+	c.pass(time.Minute)
+	c.expect("")
+	c.heed(c.m.Pause(c.now, false))
+	c.expect("+a2")
+}

@@ -71,7 +71,7 @@ func appendPresent[T any](b []byte, key string, v *T, err *error) []byte {
 // appendValue appends a value, and notes why that cannot be encoded.
 func appendValue(b []byte, key string, v any, err *error) []byte {
 	data, fault := json.Marshal(v)
-	if fault != nil {
+	if *err == nil {
 		*err = fault
 	}
 	return append(append(b, key...), data...)

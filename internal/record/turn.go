@@ -69,7 +69,8 @@ func StandingTurn(g store.Group, into store.Turn, create *store.Run, out *core.S
 	for i := range out.Say {
 		t.Messages = append(t.Messages, message.FromGate(g, &out.Say[i]))
 	}
-	return t, send(g, &t, out.Messages)
+	err = send(g, &t, out.Messages)
+	return t, err
 }
 
 // send adds messages to other runs to a turn.

@@ -86,10 +86,10 @@ func TestE11_WhatATypeLosesIsSaidAtTheStart(t *testing.T) {
 func TestR24_AMisspeltErrorTypeIsNamed(t *testing.T) {
 	retry.RegisterError("Bank4xx", errors.New("the bank refuses it"))
 	pay := activity.New("pay", func(context.Context, int) (int, error) { return 0, nil }, activity.Retry(retry.Policy{
-		NonRetryable: []string{"CardDeclindHere", "CardDeclinedHere", "OfAnotherProcess", "Timeout2", "Bank429", "Bnak4xx"}, Rules: []retry.Rule{{Types: []string{"Timout"}, Stop: true}},
+		NonRetryable: []string{"CardDeclindHere", "CardDeclinedHere", "OfAnotherProcess", "Timeout2", "Bank429", "Bnak4xx", "Time0ut"}, Rules: []retry.Rule{{Types: []string{"Timout"}, Stop: true}},
 	}))
 	said := warned(t, registry.Config{Activities: []seal.Activity{pay}}, "error_type_unknown", "error_type", "near")
-	same(t, "said", strings.Join(said, ", "), "Bnak4xx Bank4xx, CardDeclindHere CardDeclinedHere, Timout Timeout")
+	same(t, "said", strings.Join(said, ", "), "Bnak4xx Bank4xx, CardDeclindHere CardDeclinedHere, Time0ut Timeout, Timout Timeout")
 }
 
 // TestE118_AProgramThatDoesNotKnowItsBuild refuses pinned workflows.

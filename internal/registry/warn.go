@@ -3,6 +3,7 @@ package registry
 import (
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -61,19 +62,10 @@ func (r *Registry) Warn(log *logs.Log, policy *retry.Policy) {
 }
 
 // differInNumbers reports whether two names are alike but for digits: HTTP402 is no misspelling of
-// HTTP401, nor of the class HTTP4xx.
+// HTTP401, nor of their class HTTP4xx.
 func differInNumbers(a, b string) bool {
-	isDigit := func(c rune) bool { return '0' <= c && c <= '9' }
-	if len(a) == len(b) {
-		for i := range len(a) {
-			if a[i] != b[i] && !isDigit(rune(a[i])) && !isDigit(rune(b[i])) {
-				return false
-			}
-		}
-		return true
-	}
-	letters := func(name string) string {
-		return strings.Join(strings.FieldsFunc(name, isDigit), "")
-	}
-	return letters(a) == letters(b)
+	return numbers.ReplaceAllString(a, "") == numbers.ReplaceAllString(b, "")
 }
+
+// numbers are digits, and those of a class, in which an x stands for any.
+var numbers = regexp.MustCompile(`[0-9]+x*`)
