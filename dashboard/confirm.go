@@ -310,6 +310,9 @@ func (f *confirmation) count(t *target, result *view.BulkResult) {
 	if result.Waiting > 0 {
 		f.Count += fmt.Sprintf("; the attempts of %s would wait", human.Count(result.Waiting))
 	}
+	if result.Refused > 0 {
+		f.Count += fmt.Sprintf("; %s would be refused", human.Count(result.Refused))
+	}
 	if t.many() {
 		f.Gone, f.Unnamed = result.Gone, result.Selection == ""
 	}

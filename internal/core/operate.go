@@ -73,7 +73,7 @@ func (o operations) answer(c *Call, in *Control) (outcome, note string) {
 	case block && in.Operation == RetryNow:
 		return Applied, ""
 	case block && in.Operation != EditPolicy:
-		return Refused, "it is a block of workflow code: only retry-now and edit-policy work on it"
+		return Refused, RefusesBlocks
 	}
 	switch in.Operation {
 	case RetryNow:
@@ -113,8 +113,11 @@ func (o operations) answer(c *Call, in *Control) (outcome, note string) {
 	return Applied, ""
 }
 
-// RunIsPaused says why no call of a run is retried.
-const RunIsPaused = "its run is paused: no attempt starts until the run is resumed"
+// Why no call of a run is retried, and why a block is left alone.
+const (
+	RunIsPaused   = "its run is paused: no attempt starts until the run is resumed"
+	RefusesBlocks = "it is a block of workflow code: only retry-now and edit-policy work on it"
+)
 
 func (o operations) answerRetry(c *Call, in *Control) (outcome, note string) {
 	switch {

@@ -195,6 +195,10 @@ func TestE90_ABlockInBackoffIsShownAndOperated(t *testing.T) {
 				t.Errorf("a dry run of a pause of %+v selects %+v, %v", calls, dry, err)
 			}
 		}
+		named := core.Control{Operation: core.PauseCall, Calls: core.Selection{Call: c.Call}}
+		if dry, err := e.Preview(t.Context(), "order", named); err != nil || len(dry) != 1 || dry[0].Outcome != core.Refused || dry[0].Note != core.RefusesBlocks {
+			t.Errorf("a dry run of a pause of the block says %+v, %v", dry, err)
+		}
 		now := control(t, e, "order", core.Control{ID: "n", Operation: core.RetryNow, Calls: core.Selection{States: []string{"backoff"}}, By: "ann", Reason: "fixed"})
 		if len(now) != 1 || now[0].Outcome != core.Applied || now[0].Call != c.Call || now[0].Name != c.Name {
 			t.Errorf("retry now: %+v", now)

@@ -213,7 +213,11 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	})
 	for i := range rows {
 		if failed[i] == nil && b.result.DryRun {
-			failed[i] = b.ahead.add(ctx, &rows[i], &b.in, found[i])
+			switch err := b.ahead.add(ctx, &rows[i], &b.in, found[i]); {
+			case errors.Is(err, store.ErrNotFound): // it was deleted meanwhile
+			case err != nil:
+				return err // what is foreseen would not be true
+			}
 		}
 		b.found.add(&rows[i], found[i])
 		if refused := (*RefusedError)(nil); b.only != nil && errors.As(failed[i], &refused) {
@@ -371,10 +375,15 @@ func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) 
 		return []view.ControlRecord{record}, nil
 	}
 	add := func(call int64, name, state, errorType string) {
-		taken := name != core.BlockName || in.Operation.TakesBlocks()
-		if taken && in.Calls.Has(call, name, state, errorType) {
-			r := record
-			r.Call, r.Name, r.Note = call, name, state
+		r := record
+		r.Call, r.Name, r.Note = call, name, state
+		if name == core.BlockName && !in.Operation.TakesBlocks() {
+			if in.Calls.Call != call {
+				return
+			}
+			r.Outcome, r.Note = view.Refused, core.RefusesBlocks
+		}
+		if in.Calls.Has(call, name, state, errorType) {
 			out = append(out, r)
 		}
 	}

@@ -98,11 +98,14 @@ func (f *foresight) retries(ctx context.Context, row *store.Run, in *core.Contro
 // readPaused reads what is paused in the group.
 func (f *foresight) readPaused(ctx context.Context) error {
 	paused, err := f.client.read.Switches(ctx, true)
+	if err != nil {
+		return err
+	}
 	f.paused = map[string]bool{}
 	for _, s := range paused {
 		f.paused[s.Name] = s.Paused
 	}
-	return err
+	return nil
 }
 
 func foreseeRetry(call *store.Call, p *core.Progress, in *core.Control, paused bool, r *view.ControlRecord) {
@@ -147,7 +150,7 @@ func (f *foresight) enter(ctx context.Context, call core.TicketKey, gates []hist
 	return "", nil
 }
 
-// room returns a gate. One that does not exist yet begins with the limit of its first cf.
+// room returns a gate. One that does not exist yet begins with the limit of its first call.
 func (f *foresight) room(ctx context.Context, name string, limit int) (*room, error) {
 	if g, known := f.gates[name]; known {
 		return g, nil

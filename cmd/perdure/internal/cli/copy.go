@@ -22,6 +22,8 @@ type copyFlags struct {
 	dryRun, unseal bool
 }
 
+const copyExample = "perdure copy --from shop.db --to postgres://db.example/shop"
+
 func copyCommand(scr *screen) *cobra.Command {
 	var f copyFlags
 	cmd := &cobra.Command{
@@ -47,16 +49,16 @@ they are. The command needs no keys.`,
   perdure copy --from postgres://db.example/shop --to shop-2.db
   perdure copy --from shop.db --to postgres://db.example/shop --unseal`,
 		Annotations: map[string]string{noGroup: "All groups are copied.", noDatabase: "Name both databases with --from and --to."},
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				return usage("perdure copy --from "+human.ShellWord(args[0])+" --to "+human.ShellWord(args[1]), "copy takes no arguments: flags say which of the two is closed.")
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 { // which may have passwords
+				return usage(copyExample, "copy takes no arguments: flags say which of the two is closed.")
 			}
-			return noArguments(cmd, args)
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case f.from == "" || f.to == "":
-				return usage("perdure copy --from shop.db --to postgres://db.example/shop", "copy needs two databases: --from and --to.")
+				return usage(copyExample, "copy needs two databases: --from and --to.")
 			case f.dryRun && f.unseal:
 				return usage("Give one of them.", "--dry-run and --unseal exclude each other.")
 			}
