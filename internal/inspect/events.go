@@ -117,7 +117,11 @@ func (e *events) read(ctx context.Context, some stretch) error {
 		return nil
 	}
 	for _, t := range some.turns {
-		if err := errors.Join(damaged(t.Number), e.addTurn(t)); err != nil {
+		err := damaged(t.Number)
+		if err == nil {
+			err = e.addTurn(t)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -79,28 +79,35 @@ func (in *Inspector) searchLedger(ctx context.Context, filter view.AttemptFilter
 		return nil, "", err
 	}
 	f.Partitions, f.Latest = in.group.All(), calls
-	for limit := f.Limit; ; {
-		f.Limit = limit + 1 // to see whether there are more
+	limit, page := f.Limit, f.Limit
+	picks := calls && filter.MoreThan > 0 // not all that are read are wanted
+	if picks {
+		page = max(page, usualPage)
+	}
+	for f.Limit = page + 1; ; { // to see whether there are more
 		read, err := in.db.Ledger(ctx, f)
 		if err != nil {
 			return nil, "", err
 		}
-		for i := range min(limit, len(read)) {
+		for i := range min(page, len(read)) {
 			e := &read[i]
-			if calls && filter.MoreThan > 0 && callSums(e).Attempts <= filter.MoreThan {
+			if picks && callSums(e).Attempts <= filter.MoreThan {
 				continue // the last number counts the questions, too
 			}
 			if entries = append(entries, *e); len(entries) == limit && i+1 < len(read) {
 				return entries, cursor(e.Key()), nil
 			}
 		}
-		if len(read) <= limit {
+		if len(read) <= page {
 			return entries, "", nil
 		}
-		last := read[limit-1].Key()
+		last := read[page-1].Key()
 		f.Before = &last
 	}
 }
+
+// usualPage is how many records a page has that says nothing else.
+const usualPage = 100
 
 func ledgerFilter(f *view.AttemptFilter) (store.LedgerFilter, error) {
 	out := store.LedgerFilter{
@@ -114,7 +121,7 @@ func ledgerFilter(f *view.AttemptFilter) (store.LedgerFilter, error) {
 	if f.MoreThan < 0 {
 		return out, &history.InputError{What: "number of attempts", Problem: fmt.Sprintf("is %d, which is negative", f.MoreThan)}
 	}
-	out.Limit = cmp.Or(out.Limit, 100)
+	out.Limit = cmp.Or(out.Limit, usualPage)
 	if f.After != "" {
 		key, err := parseCursor(f.After)
 		if err == nil && key.Run != "" { // databases do not take every text
